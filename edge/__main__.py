@@ -1,0 +1,7 @@
+"""Runs the command line: ``python -m edge`` is ``yaohe-edge``."""
+
+from __future__ import annotations
+
+from edge.cli import main
+
+main()
