@@ -1,0 +1,116 @@
+"""What a synthesis gives, the same on both tiers, before it becomes an answer.
+
+A :class:`Speech` carries either a finished rendition or chunks that are still being
+made, and with them everything that says what was spoken, by whom and why.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.audio.provenance import Provenance
+from common.errors import YaoheError, quoted
+from common.protocol.synthesis import SpeechRequest, Tier
+from common.text.receipt import Reading, Receipt
+
+if TYPE_CHECKING:
+    from common.audio.opus import OpusMaster
+
+
+def new_utterance() -> str:
+    """A fresh utterance id, 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A finished rendition.
+
+    Attributes:
+        duration_s: Its length in seconds.
+        pcm: Samples in [-1, 1] at 24 kHz, mono, if they are at hand.
+        opus: The Opus master, if it is at hand.
+    """
+
+    duration_s: float
+    pcm: NDArray[np.float32] | None = None
+    opus: OpusMaster | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a rendition without sound.
+
+        Raises:
+            ValueError: Neither samples nor a master are given.
+        """
+        if self.pcm is None and self.opus is None:
+            raise ValueError("a whole rendition needs samples or a master")
+
+
+@dataclass
+class Speech:
+    """One synthesis, begun or finished.
+
+    Attributes:
+        utterance: Id that runs through headers, frames, messages and logs.
+        receipt: The reading, and whether the engine keeps to it.
+        tier: Who began to speak.
+        reason: Why policy chose this tier, in a few plain words.
+        provenance: Where the sound comes from.
+        whole: The finished rendition; else None.
+        chunks: Samples in [-1, 1] as they are made, arrays of shape (n,); else None.
+            Whoever stops listening closes it, and the work stops.
+        substituted: The dialect that stands in for the one asked, if the caller
+            allowed it.
+        first_audio_ms: Milliseconds from request to first audio, once known.
+    """
+
+    utterance: str
+    receipt: Receipt
+    tier: Tier
+    reason: str
+    provenance: Provenance
+    whole: Whole | None = None
+    chunks: AsyncIterator[NDArray[np.float32]] | None = None
+    substituted: str | None = None
+    first_audio_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        """Hold to one form of sound.
+
+        Raises:
+            ValueError: Not exactly one of ``whole`` and ``chunks`` is given.
+        """
+        if (self.whole is None) == (self.chunks is None):
+            raise ValueError("a speech is either whole or in chunks")
+
+
+def require_speakable(reading: Reading, request: SpeechRequest) -> None:
+    """Refuse a reading that must not become sound, before any voice is asked.
+
+    Args:
+        reading: What ``common.text.read`` made of the request's input.
+        request: The request it belongs to.
+
+    Raises:
+        YaoheError: ``unreadable_text``, with the reading in ``data``, when characters
+            stayed unread and the caller did not ask to skip them; ``nothing_to_say``
+            when no syllable is left.
+    """
+    if reading.unread and request.on_unreadable == "fail":
+        characters = "".join(gap.text for gap in reading.unread)
+        raise YaoheError(
+            "unreadable_text",
+            f"nobody can read {quoted(characters)}",
+            param="input",
+            data={"dialect": reading.dialect, **reading.as_dict()},
+        )
+    if reading.is_silent:
+        raise YaoheError(
+            "nothing_to_say", "the text holds nothing to say", param="input"
+        )
