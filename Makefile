@@ -1,0 +1,92 @@
+# Everything a developer does, on a bare machine with Python >= 3.10 and make.
+# The environment is .venv; each stamp file in it remembers what was installed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := install --quiet --disable-pip-version-check -c deploy/constraints.txt
+# cpu or gpu: which onnxruntime (never both)
+RUNTIME ?= cpu
+# pytest's own options, such as `make test PYTEST_ARGS="-x -k receipt"`
+PYTEST_ARGS ?=
+ONLY ?=
+ARGS ?=
+
+OTHER := $(if $(filter gpu,$(RUNTIME)),onnxruntime,onnxruntime-gpu)
+READY := .venv/.ready-$(RUNTIME)
+SOURCES := pyproject.toml deploy/constraints.txt
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## make .venv and install what everything else needs
+
+$(READY): $(SOURCES) deploy/system-packages
+	@PYTHON="$(PYTHON)" deploy/system-packages venv opus
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
+	@echo "Installing yaohe into .venv (a minute or two the first time) ..."
+	@rm -f .venv/.ready-cpu .venv/.ready-gpu
+	@$(BIN)/python -m pip uninstall --quiet --yes $(OTHER) 2>/dev/null
+	@$(BIN)/python -m pip $(PIP_INSTALL) -e ".[cloud,edge,$(RUNTIME),dev]"
+	@touch $@
+	@echo "Ready: $(BIN)/yaohe-edge, $(BIN)/yaohe-cloud, $(BIN)/yaohe-distill"
+
+.PHONY: setup-distill
+setup-distill: .venv/.ready-distill ## add torch to .venv, for training and its tests
+
+.venv/.ready-distill: $(READY) $(SOURCES)
+	@echo "Installing torch and the rest of training into .venv (large) ..."
+	@$(BIN)/python -m pip $(PIP_INSTALL) -e ".[cloud,edge,$(RUNTIME),dev,distill]"
+	@touch $@
+
+.PHONY: judge
+judge: .venv-judge/.ready ## make .venv-judge: the recogniser that listens to our speech
+
+.venv-judge/.ready: $(SOURCES) deploy/system-packages
+	@PYTHON="$(PYTHON)" deploy/system-packages venv
+	@test -x .venv-judge/bin/python || "$(PYTHON)" -m venv .venv-judge
+	@echo "Installing the recogniser into .venv-judge (large) ..."
+	@.venv-judge/bin/python -m pip $(PIP_INSTALL) -e ".[judge]"
+	@touch $@
+
+.PHONY: test
+test: setup ## run all tests but the slow ones
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: setup-distill judge ## run the slow tests (installs torch and the recogniser)
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+.PHONY: check
+check: setup ## check format, lint, types and the borders between packages
+	$(BIN)/black --check --quiet .
+	$(BIN)/isort --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: format
+format: setup ## format the code and mend what lint can mend
+	$(BIN)/ruff check --quiet --fix-only .
+	$(BIN)/isort --quiet .
+	$(BIN)/black --quiet .
+
+.PHONY: bench
+bench: setup ## measure: tables, and bench-out/NAME.json (ONLY=name for one)
+	$(BIN)/python tests/bench/run.py $(ONLY)
+
+.PHONY: demo
+demo: setup ## a box and a cloud on this machine, speaking (ARGS=--once ends by itself)
+	$(BIN)/python -m deploy.demo $(ARGS)
+
+.PHONY: clean
+clean: ## remove environments, caches and what the commands made
+	rm -rf .venv .venv-judge .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	  .import_linter_cache build dist bench-out demo-out
+	find cloud common distill edge tests deploy -name __pycache__ -prune -exec rm -rf {} +
