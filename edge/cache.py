@@ -1,0 +1,362 @@
+"""The phrases a box can say without thinking: renditions on disk by phrase key.
+
+Rules:
+
+* Several renditions may share a key. Preferred is a verified cloud rendition, then the
+  active pack's; nothing else is ever played, so another pack's recordings go stale
+  when the pack changes, while those of the cloud survive.
+* A rendition without sound is never kept, and one whose bytes do not match their
+  digest is dropped instead of played.
+* ``put`` answers after the commit has reached the disk.
+* The least valuable rendition leaves first when the budget is full: value is plays and
+  render cost for each byte, halved with every week of silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import sqlite3
+from asyncio import wrap_future
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlite_utils
+from sqlite_utils import Migrations
+
+from edge.db import DatabaseGone, Store
+
+HALF_LIFE_S = 7 * 24 * 3600.0
+"""Seconds of silence that halve a rendition's value."""
+EVICT_TO = 0.9
+"""Share of the budget that is left after room was made."""
+CLOUD_WEIGHT = 8.0
+"""A cloud rendition costs a network that may be gone: it leaves later."""
+TICKS_TO_FLUSH = 64
+"""Plays counted in memory before they are written."""
+
+Origin = Literal["pack", "cloud"]
+
+log = logging.getLogger(__name__)
+migrations = Migrations("cache")
+
+
+@migrations()
+def m001_renditions(db: sqlite_utils.Database) -> None:
+    """The first table."""
+    db.table("renditions").create(
+        {
+            "id": int,
+            "phrase_key": str,
+            "origin": str,
+            "engine": str,
+            "pack": str,
+            "pack_sha256": str,
+            "seed": int,
+            "table_version": int,
+            "rules_version": int,
+            "quality": int,
+            "verified": int,
+            "text": str,
+            "voice": str,
+            "dialect": str,
+            "symbols_sha256": str,
+            "lexicon_sha256": str,
+            "enforced": int,
+            "duration_ms": int,
+            "render_ms": int,
+            "sha256": str,
+            "size": int,
+            "created": float,
+            "played": float,
+            "plays": int,
+            "master": bytes,
+        },
+        pk="id",
+        not_null={"phrase_key", "origin", "pack_sha256", "sha256", "size", "master"},
+    )
+    db.table("renditions").create_index(
+        ["phrase_key", "origin", "engine", "pack_sha256"],
+        index_name="one_rendition",
+        unique=True,
+    )
+
+
+@dataclass(frozen=True)
+class Rendition:
+    """One recording of a phrase.
+
+    Attributes:
+        phrase_key: What is said, how and in which voice.
+        origin: ``pack`` when this box rendered it, ``cloud`` when it was sent.
+        engine: Name of the engine.
+        pack: ``name@version``; empty for an engine without packs.
+        pack_sha256: Digest of the pack's manifest; empty for an engine without packs.
+        seed: The seed, for an engine that has one.
+        table_version: Version of the symbol table.
+        rules_version: Version of the text rules.
+        quality: Rank, 0 to 100.
+        verified: Whether it may be trusted to say the right thing.
+        text: The input it was first made for.
+        voice: Logical voice.
+        dialect: ``zh``, ``gd`` or ``sc``.
+        symbols_sha256: Digest of the symbols that were spoken.
+        lexicon_sha256: Digest of the store lexicon; empty without one.
+        enforced: Whether the engine spoke our symbols.
+        duration_ms: Length of the sound.
+        render_ms: What it cost to make.
+        master: Bytes of the Opus master.
+    """
+
+    phrase_key: str
+    origin: Origin
+    engine: str
+    pack: str
+    pack_sha256: str
+    seed: int | None
+    table_version: int
+    rules_version: int
+    quality: int
+    verified: bool
+    text: str
+    voice: str
+    dialect: str
+    symbols_sha256: str
+    lexicon_sha256: str
+    enforced: bool
+    duration_ms: int
+    render_ms: int
+    master: bytes
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the master."""
+        return hashlib.sha256(self.master).hexdigest()
+
+
+_COLUMNS = tuple(Rendition.__dataclass_fields__)
+_BEST = f"""
+    SELECT {", ".join(_COLUMNS)}, id, sha256 FROM renditions
+    WHERE phrase_key = ? AND quality >= ?
+      AND (origin = 'cloud' AND verified OR origin = 'pack' AND pack_sha256 = ?)
+    ORDER BY origin = 'cloud' DESC, quality DESC, id DESC
+"""  # noqa: S608 - column names are the dataclass's own
+
+
+@dataclass(frozen=True)
+class CacheStats:
+    """How full the cache is.
+
+    Attributes:
+        renditions: How many are kept.
+        size_bytes: Bytes of their masters.
+        rebuilt: How often a damaged file was replaced since the start.
+        is_open: Whether the file is usable now.
+    """
+
+    renditions: int
+    size_bytes: int
+    rebuilt: int
+    is_open: bool
+
+
+class Cache:
+    """Renditions on disk."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        budget_bytes: int,
+        min_free_bytes: int,
+        now: Callable[[], float],
+    ) -> None:
+        """Open the file, or start to rebuild it; the caller need not wait.
+
+        Args:
+            path: The database file.
+            budget_bytes: Most bytes of masters.
+            min_free_bytes: Nothing is written when the disk has less left.
+            now: Seconds since 1970, never before the time floor.
+        """
+        self.store = Store(path, migrations)
+        self._budget = budget_bytes
+        self._min_free = min_free_bytes
+        self._now = now
+        self._plays: dict[int, int] = {}
+        self.evicted = 0
+
+    def best(
+        self, phrase_key: str, *, pack_sha256: str, min_quality: int = 0
+    ) -> tuple[int, Rendition] | None:
+        """Find the rendition to play.
+
+        Args:
+            phrase_key: What is asked for.
+            pack_sha256: Digest of the pack that is active for the voice and dialect.
+            min_quality: Lowest rank that counts.
+
+        Returns:
+            Its row and itself; None when nothing fits or the file is unusable.
+        """
+        try:
+            rows = self.store.read(_BEST, (phrase_key, min_quality, pack_sha256))
+        except DatabaseGone:
+            return None
+        for row in rows:
+            rendition = _rendition(row)
+            if rendition.sha256 == row["sha256"]:
+                return row["id"], rendition
+            log.error("rendition %d is damaged and dropped", row["id"])
+            self._drop(row["id"])
+        return None
+
+    def count_play(self, row: int) -> None:
+        """Remember that a rendition was played; written later, in batches.
+
+        Args:
+            row: From :meth:`best`.
+        """
+        self._plays[row] = self._plays.get(row, 0) + 1
+        if sum(self._plays.values()) >= TICKS_TO_FLUSH:
+            self.flush_plays()
+
+    def flush_plays(self) -> None:
+        """Write the plays counted so far."""
+        plays, self._plays = self._plays, {}
+        if not plays:
+            return
+        now = self._now()
+
+        def change(db: sqlite_utils.Database) -> None:
+            db.conn.executemany(
+                "UPDATE renditions SET plays = plays + ?, played = ? WHERE id = ?",
+                [(count, now, row) for row, count in plays.items()],
+            )
+
+        self.store.write(change)
+
+    async def put(self, rendition: Rendition) -> int:
+        """Keep a rendition; one of the same key and pack is replaced.
+
+        Args:
+            rendition: A complete utterance.
+
+        Returns:
+            Its row, after the commit has reached the disk.
+
+        Raises:
+            DatabaseGone: It is not kept: the file is unusable or the disk is full.
+            ValueError: It holds no sound, or is larger than the whole budget.
+        """
+        size = len(rendition.master)
+        if rendition.duration_ms <= 0 or size == 0:
+            raise ValueError("a rendition without sound is not kept")
+        if size > self._budget:
+            raise ValueError("the rendition is larger than the cache's budget")
+        now = self._now()
+        values = _values(rendition) | {"created": now, "played": now, "plays": 0}
+
+        def change(db: sqlite_utils.Database) -> int:
+            self._require_space()
+            db.conn.execute(
+                "DELETE FROM renditions WHERE phrase_key = ? AND origin = ? "
+                "AND engine = ? AND pack_sha256 = ?",
+                (
+                    rendition.phrase_key,
+                    rendition.origin,
+                    rendition.engine,
+                    rendition.pack_sha256,
+                ),
+            )
+            row = db.table("renditions").insert(values).last_pk
+            self._make_room(db, now, keep=int(row))
+            return int(row)
+
+        return await wrap_future(self.store.write(change))
+
+    async def clear(self) -> int:
+        """Forget every rendition.
+
+        Returns:
+            How many there were.
+        """
+
+        def change(db: sqlite_utils.Database) -> int:
+            return db.conn.execute("DELETE FROM renditions").rowcount
+
+        return await wrap_future(self.store.write(change))
+
+    def stats(self) -> CacheStats:
+        """How full the cache is now."""
+        try:
+            row = self.store.read(
+                "SELECT count(*) AS n, coalesce(sum(size), 0) AS b FROM renditions"
+            )[0]
+        except DatabaseGone:
+            return CacheStats(0, 0, self.store.rebuilt, False)
+        return CacheStats(row["n"], row["b"], self.store.rebuilt, True)
+
+    def close(self) -> None:
+        """Write what was counted and close the file."""
+        self.flush_plays()
+        self.store.close()
+
+    def _drop(self, row: int) -> None:
+        def change(db: sqlite_utils.Database) -> None:
+            db.conn.execute("DELETE FROM renditions WHERE id = ?", (row,))
+
+        self.store.write(change)
+
+    def _require_space(self) -> None:
+        if shutil.disk_usage(self.store.path.parent).free < self._min_free:
+            raise DatabaseGone("the disk is nearly full")
+
+    def _make_room(self, db: sqlite_utils.Database, now: float, *, keep: int) -> None:
+        total = db.conn.execute("SELECT sum(size) FROM renditions").fetchone()[0]
+        if total <= self._budget:
+            return
+        rows = db.conn.execute(
+            "SELECT id, size, plays, played, render_ms, origin FROM renditions"
+        ).fetchall()
+        victims = []
+        for row in sorted(rows, key=lambda r: value(r[1:], now)):
+            if total <= self._budget * EVICT_TO:
+                break
+            if row[0] != keep:
+                victims.append((row[0],))
+                total -= row[1]
+        db.conn.executemany("DELETE FROM renditions WHERE id = ?", victims)
+        self.evicted += len(victims)
+
+
+def value(facts: tuple[int, int, float, int, str], now: float) -> float:
+    """What a rendition is worth to the box.
+
+    Args:
+        facts: Size in bytes, plays, time of the last play, render cost in
+            milliseconds, origin.
+        now: Seconds since 1970.
+
+    Returns:
+        Expected milliseconds saved per byte; only the order has a meaning.
+    """
+    size, plays, played, render_ms, origin = facts
+    weight = CLOUD_WEIGHT if origin == "cloud" else 1.0
+    silence = max(0.0, now - played)
+    return weight * (1 + plays) * (1 + render_ms) / size * 0.5 ** (silence / HALF_LIFE_S)
+
+
+def _values(rendition: Rendition) -> dict[str, Any]:
+    master = rendition.master
+    return asdict(rendition) | {"sha256": rendition.sha256, "size": len(master)}
+
+
+def _rendition(row: sqlite3.Row | Mapping[str, Any]) -> Rendition:
+    values = {name: row[name] for name in _COLUMNS}
+    values["verified"] = bool(values["verified"])
+    values["enforced"] = bool(values["enforced"])
+    return Rendition(**values)

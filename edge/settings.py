@@ -1,0 +1,124 @@
+"""What a box can be told: environment ``YAOHE_EDGE_*``, ``__`` for nesting, ``.env``.
+
+Built once in the command line and passed on. Every limit has its unit in its name and
+a default that suits a shop.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 1024 * 1024
+DEFAULT_PORT = 8701
+
+Mode = Literal["local", "hybrid", "cloud"]
+
+
+def default_data() -> Path:
+    """Where a box keeps its state when nobody says otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/yaohe-edge")
+    return Path.home() / ".local" / "state" / "yaohe" / "edge"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HttpSettings(_Section):
+    """The door on the shop's network.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port to listen on; 0 takes a free one and prints it.
+        max_body_bytes: Longest request body that is read.
+        keep_alive_s: How long an idle connection is kept.
+    """
+
+    host: str = "0.0.0.0"  # noqa: S104 - devices of the shop call the box by its address
+    port: int = Field(DEFAULT_PORT, ge=0, le=65535)
+    max_body_bytes: int = Field(1 * MIB, ge=1024)
+    keep_alive_s: int = Field(75, ge=1)
+
+
+class CacheSettings(_Section):
+    """What the box keeps of what it has said.
+
+    Attributes:
+        budget_bytes: Most bytes of masters on disk.
+        min_free_bytes: Nothing is written when the disk has less left.
+        hot_bytes: Most bytes of finished answers in memory.
+        max_rendition_s: Longer speech is spoken and not kept.
+        readings: Texts whose reading is remembered.
+    """
+
+    budget_bytes: int = Field(256 * MIB, ge=0)
+    min_free_bytes: int = Field(64 * MIB, ge=0)
+    hot_bytes: int = Field(24 * MIB, ge=0)
+    max_rendition_s: float = Field(30.0, gt=0, le=120)
+    readings: int = Field(4096, ge=1)
+
+
+class SynthesisSettings(_Section):
+    """How much the box works at a time.
+
+    Attributes:
+        workers: Threads that speak.
+        queue: Utterances in work or waiting; one more is answered ``queue_full``.
+        ahead_s: Seconds of sound made ahead of a slow listener.
+    """
+
+    workers: int = Field(1, ge=1, le=16)
+    queue: int = Field(32, ge=1)
+    ahead_s: float = Field(15.0, gt=0, le=120)
+
+
+class PolicySettings(_Section):
+    """Who speaks.
+
+    Attributes:
+        mode: ``local`` never asks the cloud, ``cloud`` asks it first, ``hybrid`` asks
+            it when the box cannot.
+        deadline_ms: First audio is due by then; a slower source is passed over.
+        min_quality: Lowest rank of a rendition or pack that counts as good enough.
+    """
+
+    mode: Mode = "hybrid"
+    deadline_ms: int = Field(800, ge=1)
+    min_quality: int = Field(0, ge=0, le=100)
+
+
+class EdgeSettings(BaseSettings):
+    """Everything a box can be told.
+
+    Attributes:
+        data: Folder of the box's state.
+        pack: Folder of the active pack; the shipped starter pack when absent.
+        http: The door on the shop's network.
+        cache: What is kept.
+        synthesis: How much work at a time.
+        policy: Who speaks.
+        log_level: Least serious message that is logged.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="YAOHE_EDGE_",
+        env_nested_delimiter="__",
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+    )
+
+    data: Path = Field(default_factory=default_data)
+    pack: Path | None = None
+    http: HttpSettings = HttpSettings()
+    cache: CacheSettings = CacheSettings()
+    synthesis: SynthesisSettings = SynthesisSettings()
+    policy: PolicySettings = PolicySettings()
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
