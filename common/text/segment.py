@@ -133,7 +133,9 @@ def _zero_onset(letters: str) -> str:
     if letters.startswith("yi"):
         return letters[1:]
     if letters.startswith("y"):
-        return {"you": "iou", "yong": "iong", "yo": "io"}.get(letters, "i" + letters[1:])
+        return {"you": "iou", "yong": "iong", "yo": "io"}.get(
+            letters, "i" + letters[1:]
+        )
     if letters.startswith("wu"):
         return letters[1:]
     if letters.startswith("w"):

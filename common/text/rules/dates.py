@@ -1,0 +1,138 @@
+"""Dates, years and festivals."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from common.text.numbers import spell_digits, spell_integer
+from common.text.scan import RuleBook, Scan
+
+_DATE_AFTER = re.compile(
+    r"\s?(?:当[天日]|[日号]|起|止|开[业抢售播幕]|前|后|截止|结束|上[市线]|至|到|[-~～—–]\d|[(（]?周|[(（]?星期|节)"
+)
+_DATE_BEFORE = re.compile(
+    r"(?:截止|截至|日期|时间|活动|于|自|从|至|到|有效期|[-~～—–])[:：]?\s?$"
+)
+_FESTIVAL_AFTER = re.compile(
+    r"\s?(?:年中|大促|狂欢|购物|盛典|盛惠|浪漫|献礼|女[王神]|国庆|返场|预售|特卖|钜惠|爆|放价|促|活动|嗨|"
+    r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热)"
+)
+_FESTIVALS = {
+    "6.18": "六一八",
+    "5.20": "五二零",
+    "3.15": "三一五",
+    "11.11": "双十一",
+    "12.12": "双十二",
+    "9.9": "九九",
+    "8.8": "八八",
+    "3.8": "三八",
+    "10.1": "十一",
+    "5.1": "五一",
+    "6.1": "六一",
+}
+
+
+def _is_date(month: str, day: str) -> bool:
+    return 1 <= int(month) <= 12 and 1 <= int(day) <= 31
+
+
+def _day(number: str) -> str:
+    return spell_integer(number)
+
+
+def _full(match: re.Match[str], state: Scan) -> str | None:
+    year, month, day = match[1], match[3], match[4]
+    if not _is_date(month, day):
+        return None
+    return f"{spell_digits(year)}年{_day(month)}月{_day(day)}日"
+
+
+def _year_month_day(match: re.Match[str], state: Scan) -> str | None:
+    return spell_digits(match[1]) + "年"
+
+
+def _year(match: re.Match[str], state: Scan) -> str | None:
+    if re.match(
+        r"的?(?:历史|老|以?[上内来]|前|后|古|传承|质保)", state.after(match.end())
+    ):
+        return None
+    if not 1000 <= int(match[1]) <= 2999:
+        return None
+    return spell_digits(match[1]) + "年"
+
+
+def _short_year(match: re.Match[str], state: Scan) -> str:
+    return spell_digits(match[1]) + "年"
+
+
+def _month_day(match: re.Match[str], state: Scan) -> str | None:
+    if not _is_date(match[1], match[2]):
+        return None
+    return f"{_day(match[1])}月{_day(match[2])}{match[3]}"
+
+
+def _month(match: re.Match[str], state: Scan) -> str | None:
+    return _day(match[1]) + "月" if 1 <= int(match[1]) <= 12 else None
+
+
+def _slash(match: re.Match[str], state: Scan) -> str | None:
+    month, day = match[1], match[2]
+    if not _is_date(month, day):
+        return None
+    after = state.after(match.end())
+    dated = (
+        state.context == "date"
+        or _DATE_AFTER.match(after)
+        or _DATE_BEFORE.search(state.before(match.start()))
+        or (int(month) >= int(day) and (month, day) != ("24", "7"))
+        or math.gcd(int(month), int(day)) > 1
+    )
+    return f"{_day(month)}月{_day(day)}日" if dated else None
+
+
+def _festival(match: re.Match[str], state: Scan) -> str | None:
+    if re.search(r"[¥￥$价]$", state.before(match.start())):
+        return None
+    if not _FESTIVAL_AFTER.match(state.after(match.end())):
+        return None
+    month, day = match[0].split(".")
+    if not _is_date(month, day):
+        return None
+    known = _FESTIVALS.get(match[0])
+    if known:
+        return (
+            known[1:]
+            if known[0] == "双" and state.before(match.start(), 1) == "双"
+            else known
+        )
+    return spell_digits(month + day)
+
+
+def _decade(match: re.Match[str], state: Scan) -> str:
+    return spell_digits(match[1]) + "后"
+
+
+def _decades(match: re.Match[str], state: Scan) -> str:
+    return spell_digits(match[1])
+
+
+def register(book: RuleBook) -> None:
+    """Add these rules to the book."""
+    add = book.rule
+    add("date.full", "d", r"((?:19|20)\d{2})([-/.])(\d{1,2})\2(\d{1,2})(?![\d.]|-\d)")(
+        _full
+    )
+    add("date.year", "d", r"(\d{4})年(?=\s?\d{1,2}月)")(_year_month_day)
+    add("date.year", "d", r"(\d{4})年")(_year)
+    add(
+        "date.year_short",
+        "d",
+        r"(\d{2})年(?=\s?(?:\d{1,2}月|[春夏秋冬]|新款|第?[一二三四1-4]季度|[上下]半年|度))",
+    )(_short_year)
+    add("date.month_day", "d", r"(\d{1,2})月\s?(\d{1,2})([日号])")(_month_day)
+    add("date.month", "d", r"(\d{1,2})月")(_month)
+    add("date.slash", "d", r"(\d{1,2})/(\d{1,2})(?![\d/.])")(_slash)
+    add("date.festival", "d", r"\d{1,2}\.\d{1,2}(?![\d.元])")(_festival)
+    add("date.decade", "d", r"([0-9]0)后(?!面)")(_decade)
+    add("date.decade", "d", r"([0-9]0)(?=、\s?[0-9]0后)")(_decades)

@@ -1,0 +1,60 @@
+"""Latin words, letters and codes: what stands between Chinese and is spelled or spoken."""
+
+from __future__ import annotations
+
+import re
+
+from common.text.numbers import spell_integer
+from common.text.scan import RuleBook, Scan
+
+_WORD = r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]{1,2}(?![A-Za-z]))?"
+_ROMAN_LETTERS = {
+    "II": 2,
+    "III": 3,
+    "IV": 4,
+    "VI": 6,
+    "VII": 7,
+    "VIII": 8,
+    "IX": 9,
+    "V": 5,
+    "I": 1,
+    "X": 10,
+}
+
+
+def _number_one(match: re.Match[str], state: Scan) -> str:
+    return "第" + spell_integer(match[1])
+
+
+def _o2o(match: re.Match[str], state: Scan) -> str:
+    return f"{match[1]} to {match[2]}"
+
+
+def _letters_range(match: re.Match[str], state: Scan) -> str | None:
+    if re.search(r"[A-Za-z]$", state.before(match.start(), 1)):
+        return None
+    return f"{match[1]}到{match[2]}"
+
+
+def _roman(match: re.Match[str], state: Scan) -> str | None:
+    if state.before(match.start(), 1) != "第" and not re.match(
+        r"[级期章类型代]", state.after(match.end(), 1)
+    ):
+        return None
+    return spell_integer(str(_ROMAN_LETTERS[match[0]]))
+
+
+def _word(match: re.Match[str], state: Scan) -> str:
+    return match[0]
+
+
+def register(book: RuleBook) -> None:
+    """Add these rules to the book."""
+    add = book.rule
+    add("ordinal.number", "l", r"[Nn][Oo]\.\s?(\d+)")(_number_one)
+    add("latin.to", "l", r"([OB])2([OBC])(?![A-Za-z])")(_o2o)
+    add("range.letters", "l", r"([A-Z])\s?[-~～—–至到]\s?([A-Z])(?![A-Za-z0-9.])")(
+        _letters_range
+    )
+    add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
+    add("latin.word", "l", _WORD)(_word)

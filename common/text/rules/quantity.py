@@ -1,0 +1,133 @@
+"""Quantities: percent, fractions, ranges, units, counters and bare numbers."""
+
+from __future__ import annotations
+
+import re
+
+from common.text.numbers import spell_digits, spell_integer
+from common.text.rules.amounts import NUMBER, TO, amount
+from common.text.rules.counters import GUARD, SIGN_UNITS, UNIT, unit_word
+from common.text.scan import RuleBook, Scan
+
+
+def _percent_word(state: Scan, number: str) -> str:
+    if number == "100":
+        return "百"
+    return amount(state, number, 0, len(state.text))
+
+
+def _percent(match: re.Match[str], state: Scan) -> str:
+    head = "千分之" if match["sign"] == "‰" else "百分之"
+    said = head + _percent_word(state, match["one"])
+    if match["two"]:
+        said += "到" + head + _percent_word(state, match["two"])
+    return said
+
+
+def _fraction(match: re.Match[str], state: Scan) -> str | None:
+    above, below = int(match[1]), int(match[2])
+    if below == 0 or above >= below:
+        return None
+    return f"{spell_integer(match[2])}分之{spell_integer(match[1])}"
+
+
+def _times(match: re.Match[str], state: Scan) -> str:
+    parts = re.split(r"\s?[×xX*✕]\s?", match["sizes"])
+    said = "乘".join(amount(state, p, 0, len(state.text)) for p in parts)
+    return said
+
+
+def _range(match: re.Match[str], state: Scan) -> str | None:
+    one, two = match["one"], match["two"]
+    if re.match(r"0\d", one) or re.match(r"0\d", two):
+        return None
+    unit = match["unit"]
+    first = amount(state, one, match.start(), match.end("one"))
+    second = amount(state, two, match.start("two"), match.end("two"))
+    said = first + (unit_word(unit) if unit else "") + "到" + second
+    return said
+
+
+def _signed(match: re.Match[str], state: Scan) -> str | None:
+    return None
+
+
+def _unit(match: re.Match[str], state: Scan) -> str | None:
+    number, unit = match["number"], match["unit"]
+    if (
+        unit in ("°C", "°c")
+        and number == "85"
+        and re.match(r"\s?(?:咖啡|蛋糕|面包|店|门店)", state.after(match.end()))
+    ):
+        return "八十五度C"
+    said = amount(state, number, match.start(), match.end("number"))
+    return said + unit_word(unit)
+
+
+def _floor(match: re.Match[str], state: Scan) -> str:
+    return spell_integer(match[1]) + "楼"
+
+
+def _tens(match: re.Match[str], state: Scan) -> str:
+    return spell_integer(match[1] + "0") if match[1] else "十"
+
+
+def _some(match: re.Match[str], state: Scan) -> str:
+    return spell_integer(match[1])
+
+
+def _more(match: re.Match[str], state: Scan) -> str:
+    return amount(state, match[1], match.start(), match.end(1)) + "多"
+
+
+def _piece(match: re.Match[str], state: Scan) -> str:
+    return f"{amount(state, match[1], match.start(), match.end(1))}块{spell_integer(match[2])}"
+
+
+def _single(match: re.Match[str], state: Scan) -> str:
+    return amount(state, match[0], match.start(), match.end())
+
+
+def _science(match: re.Match[str], state: Scan) -> str:
+    power = ("负" if match[2] else "") + spell_integer(match[3])
+    return f"{amount(state, match[1], 0, len(state.text))}乘十的{power}次方"
+
+
+def _definition(match: re.Match[str], state: Scan) -> str:
+    return spell_digits(match[1])
+
+
+def register(book: RuleBook) -> None:
+    """Add these rules to the book."""
+    add = book.rule
+    add(
+        "percent",
+        "d",
+        rf"(?P<one>{NUMBER})%?(?:{TO}(?P<two>{NUMBER}))?\s?(?P<sign>[%‰％])(?:\s?vol(?![a-z]))?",
+    )(_percent)
+    add("fraction", "d", r"(\d{1,3})/(\d{1,3})(?![\d/.])")(_fraction)
+    add("number.science", "d", rf"({NUMBER})[eE]([-−]?)\+?(\d{{1,3}})(?![\dA-Za-z])")(
+        _science
+    )
+    add("screen", "d", r"(1080|720|480|2160|1440|4320)(?=[Pp](?![A-Za-z]))")(
+        _definition
+    )
+    add("size", "d", rf"(?P<sizes>{NUMBER}(?:\s?[×xX*✕]\s?{NUMBER})+)(?![\d.])")(_times)
+    add(
+        "range",
+        "d",
+        rf"(?P<one>{NUMBER})(?P<unit>{UNIT})?{TO}(?P<two>{NUMBER})(?!\d|\.\d|[-:：]\d)",
+    )(_range)
+    add("number.more", "d", rf"({NUMBER})\+(?=[款种个家人件项名位门店元万余本张条类])")(
+        _more
+    )
+    add("floor", "d", r"(\d{1,2})F(?![A-Za-z0-9])")(_floor)
+    add("number.piece", "d", r"(\d+)块(\d)(?![\d.])")(_piece)
+    add("number.some", "d", r"(\d*[1-9]0+)(?=[几多余来])")(_some)
+    add("unit", "d", rf"(?P<number>{NUMBER})\s?(?P<unit>{UNIT}){GUARD}")(_unit)
+    add(
+        "unit",
+        "d",
+        rf"(?P<number>{NUMBER})\s?(?P<unit>[{''.join(u for u in SIGN_UNITS if len(u) == 1)}])",
+    )(_unit)
+    add("number", "d", NUMBER)(_single)

@@ -1,0 +1,87 @@
+"""Signs that must be seen before numbers: control tokens, minus, plus, addresses."""
+
+from __future__ import annotations
+
+import re
+
+from common.text.numbers import spell_digits, spell_number
+from common.text.rules.amounts import NUMBER, pair_word, plain
+from common.text.scan import RuleBook, Scan, Token
+
+_CONTROL_TOKEN = (
+    r"\[(?:uv_break|v_break|lbreak|llbreak|[SE]break|Ebreak|Stts|Ptts|Etts|spk_emb|empty_spk|"
+    r"undefine|mixed|Sasr|Easr|Pasr|music|pure|laugh|(?:laugh|oral|break|speed)_\d+)\]"
+)
+_URL = (
+    r"(?:https?://)?(?:[A-Za-z0-9_.+-]+@)?(?:[A-Za-z0-9-]+\.)+"
+    r"(?:com|cn|net|org|io|shop|top|info|me|hk|gov|edu|co|app|vip|store|tv|cc)(?:\.[a-z]{2})?"
+    r"(?![A-Za-z0-9])(?:/[A-Za-z0-9_./?=&%#-]*)?"
+)
+_SPOKEN_SIGNS = {
+    ".": "点",
+    "/": "斜杠",
+    "-": "杠",
+    ":": "冒号",
+    "_": "下划线",
+    "@": "艾特",
+    "?": "问号",
+    "=": "等于",
+    "&": "和",
+    "%": "百分号",
+    "#": "井号",
+    "+": "加",
+}
+
+
+def _control(match: re.Match[str], state: Scan) -> Token:
+    return Token(match.start(), match.end(), "", "silent.control_token")
+
+
+def _url(match: re.Match[str], state: Scan) -> str:
+    text = re.sub(r"^https?://", "", match[0]).rstrip("/")
+    words: list[str] = []
+    for part in re.findall(r"[A-Za-z]+|\d+|.", text):
+        if part.isdigit():
+            words.append(spell_digits(part))
+        elif part.isalpha():
+            words.append(part)
+        else:
+            words.append(_SPOKEN_SIGNS.get(part, ""))
+    return "".join(words)
+
+
+def _minus(match: re.Match[str], state: Scan) -> str | None:
+    before = state.before(match.start(), 1)
+    if before and re.match(r"[\dA-Za-z%℃㎡)）]", before):
+        return None
+    after = state.after(match.end())
+    number = plain(match[1])
+    if re.match(r"\s?(?:℃|°|度|摄氏)", after) or re.match(TEMPERATURE_RANGE, after):
+        return "零下" + spell_number(number, pair=pair_word(state))
+    if number == "2" and not re.match(r"[楼层Ff]", after):
+        return "负二"
+    return "负" + spell_number(number, pair=pair_word(state))
+
+
+TEMPERATURE_RANGE = re.compile(r"\s?[-~～—–至到]\s?-?\d+(?:\.\d+)?\s?(?:℃|°)")
+
+
+def _minus_temperature(match: re.Match[str], state: Scan) -> str | None:
+    said = _minus(match, state)
+    return said + "摄氏度" if said else None
+
+
+def _basement(match: re.Match[str], state: Scan) -> str | None:
+    if re.search(r"[\dA-Za-z]$", state.before(match.start(), 1)):
+        return None
+    return "负" + spell_number(match[1]) + "楼"
+
+
+def register(book: RuleBook) -> None:
+    """Add these rules to the book."""
+    add = book.rule
+    add("silent.control_token", "s", _CONTROL_TOKEN)(_control)
+    add("url", "dl", _URL)(_url)
+    add("floor.basement", "s", r"[-−－]([1-9])F(?![A-Za-z])")(_basement)
+    add("temperature", "s", rf"[-−－]\s?({NUMBER})\s?(?:℃|°C)")(_minus_temperature)
+    add("number.negative", "s", rf"[-−－]({NUMBER})(?!\d|%)")(_minus)
