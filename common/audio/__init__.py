@@ -1,0 +1,1 @@
+"""Sound: its numbers, its codecs, its containers, and where it comes from."""
