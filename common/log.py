@@ -88,8 +88,6 @@ class JsonFormatter(logging.Formatter):
 class PlainFormatter(logging.Formatter):
     """One line for a person; a traceback follows on lines of its own."""
 
-    converter = time.gmtime
-
     def format(self, record: logging.LogRecord) -> str:
         """Write one event.
 
@@ -99,7 +97,7 @@ class PlainFormatter(logging.Formatter):
         Returns:
             A line without its end.
         """
-        when = self.formatTime(record, "%Y-%m-%dT%H:%M:%SZ")
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
         parts = [when, record.levelname.lower(), record.name]
         parts.append(_one_line(record.getMessage()))
         parts += [f"{name}={_one_line(str(v))}" for name, v in _facts(record).items()]
