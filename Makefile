@@ -73,6 +73,7 @@ check: setup ## check format, lint, types and the borders between packages
 
 .PHONY: format
 format: setup ## format the code and mend what lint can mend
+	$(BIN)/python deploy/settings_reference.py
 	$(BIN)/ruff check --quiet --fix-only .
 	$(BIN)/isort --quiet .
 	$(BIN)/black --quiet .

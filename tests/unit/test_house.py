@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -147,6 +149,31 @@ def test_links_in_the_papers_lead_somewhere(paper: str, root: Path) -> None:
 
 def test_types_are_said_to_be_there(root: Path) -> None:
     assert [name for name in PACKAGES if not (root / name / "py.typed").exists()] == []
+
+
+def test_the_settings_reference_is_what_the_classes_say(root: Path) -> None:
+    told = runpy.run_path(str(root / "deploy" / "settings_reference.py"))
+    kept = (root / "deploy" / "settings.env").read_text("utf-8")
+    assert kept == told["reference"](), "run `make format`"
+
+
+def test_every_setting_says_what_it_means(root: Path) -> None:
+    kept = (root / "deploy" / "settings.env").read_text("utf-8").splitlines()
+    bare = [
+        line
+        for before, line in zip(kept, kept[1:], strict=False)
+        if line.startswith("#YAOHE_") and not re.match(r"# \S", before)
+    ]
+    assert bare == []
+
+
+def test_the_unit_starts_a_command_that_exists(root: Path) -> None:
+    unit = (root / "deploy" / "yaohe-edge.service").read_text("utf-8")
+    (started,) = re.findall(r"^ExecStart=(.+)$", unit, re.M)
+    script, *arguments = shlex.split(started)
+    command = [str(Path(sys.executable).with_name(Path(script).name)), *arguments]
+    done = subprocess.run([*command, "--help"], capture_output=True, check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.slow
