@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 import runpy
 import shlex
@@ -161,7 +162,7 @@ def test_every_setting_says_what_it_means(root: Path) -> None:
     kept = (root / "deploy" / "settings.env").read_text("utf-8").splitlines()
     bare = [
         line
-        for before, line in zip(kept, kept[1:], strict=False)
+        for before, line in itertools.pairwise(kept)
         if line.startswith("#YAOHE_") and not re.match(r"# \S", before)
     ]
     assert bare == []
