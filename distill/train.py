@@ -85,9 +85,7 @@ def pitch_inputs(pitch: Tensor, voiced: Tensor) -> Tensor:
 
 def _gather(hidden: Tensor, index: Tensor) -> Tensor:
     """Repeat symbol vectors over their frames."""
-    return torch.gather(
-        hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
-    )
+    return torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
 
 
 def acoustic_losses(student: Student, batch: Batch) -> tuple[dict[str, Tensor], Tensor]:

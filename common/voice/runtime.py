@@ -64,7 +64,7 @@ class Session:
             self._session = onnxruntime.InferenceSession(
                 source, options, providers=[PROVIDERS[provider]]
             )
-        except Exception as error:  # noqa: BLE001 - the runtime raises a dozen kinds
+        except Exception as error:
             raise YaoheError(
                 "pack_invalid", f"the runtime cannot load the graph: {error}"
             ) from error
@@ -120,7 +120,9 @@ def describe() -> Runtime:
         found.append(name)
     return Runtime(
         version=str(onnxruntime.__version__),
-        providers=tuple(ours for ours, theirs in PROVIDERS.items() if theirs in offered),
+        providers=tuple(
+            ours for ours, theirs in PROVIDERS.items() if theirs in offered
+        ),
         distributions=tuple(found),
     )
 

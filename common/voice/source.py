@@ -2,9 +2,9 @@
 
 ``sound = istft(stft(source) * harmonic_mask + noise * noise_mask)`` with Hann windows of
 1200 samples every 300. Frame ``k`` is centred at ``300 k + 150`` and the window sum is
-the constant of the interior, so any chunk with :data:`REACH` frames around it equals the
-whole. The noise is a fixed table made from a seed: the same text sounds the same, bit
-for bit, each time.
+the constant of the interior, so any chunk with :data:`REACH` frames around it equals
+the whole. The noise is a fixed table made from a seed: the same text sounds the same,
+bit for bit, each time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ TINY = 1e-4
 def window() -> Floats:
     """The periodic Hann window of 1200 samples."""
     steps = np.arange(FFT) * (2 * np.pi / FFT)
-    return (0.5 - 0.5 * np.cos(steps)).astype(np.float32)
+    shape: Floats = (0.5 - 0.5 * np.cos(steps)).astype(np.float32)
+    return shape
 
 
 @lru_cache(maxsize=4)
@@ -70,7 +71,8 @@ def interpolate(frames: Floats) -> Floats:
     # Between the centres of two neighbours lie exactly HOP samples.
     steps = padded[:-1, None] + (padded[1:] - padded[:-1])[:, None] * inner
     half = HOP // 2
-    return steps.reshape(-1)[half:-half].astype(np.float32, copy=False)
+    samples: Floats = steps.reshape(-1)[half:-half].astype(np.float32, copy=False)
+    return samples
 
 
 def pulse_train(pitch_hz: Floats, voiced: Floats) -> Floats:

@@ -5,8 +5,9 @@ at inference):
 
 * ``Encoder`` at symbol rate: what is said becomes hidden vectors and durations.
 * ``Prosody`` at frame rate over the whole sentence: pitch and voicing.
-* ``Decoder`` at frame rate, in chunks with bounded context: mel spectrum, then the two
-  positive masks that shape a harmonic source and noise (:mod:`distill.student.vocoder`).
+* ``Acoustic`` and ``Masks`` at frame rate, in chunks with bounded context: the mel
+  spectrum, then the two positive masks that shape a harmonic source and noise
+  (:mod:`distill.student.vocoder`).
 
 A frame is ``HOP`` samples (12.5 ms).
 """

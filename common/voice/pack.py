@@ -1,0 +1,121 @@
+"""A pack on disk: the manifest read, every file's digest checked.
+
+Nothing of a pack is used before all of it has been checked. Trust is the caller's: the
+starter pack's is the wheel it came in, and ``--unsigned`` is a person's own decision;
+anything else needs a signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import YaoheError
+from common.protocol.manifest import (
+    MANIFEST_NAME,
+    MAX_MANIFEST_BYTES,
+    SIGNATURE_NAME,
+    Manifest,
+    pack_digest,
+    parse_manifest,
+)
+from common.text.symbols import TABLE_SIZE, TABLE_VERSION
+from common.voice.source import HOP
+
+READ_BLOCK = 1 << 20
+"""Bytes read at once while hashing."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack whose files are what its manifest says.
+
+    Attributes:
+        directory: Where it lies.
+        manifest: What it says.
+        sha256: Its digest.
+    """
+
+    directory: Path
+    manifest: Manifest
+    sha256: str
+
+    @property
+    def label(self) -> str:
+        """``name@version``."""
+        return self.manifest.label
+
+
+def starter_directory() -> Path:
+    """The pack inside the wheel, which speaks when nothing else can."""
+    return Path(__file__).parent / "starter"
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(READ_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _check_files(directory: Path, manifest: Manifest) -> None:
+    """Compare every file with what the manifest says of it."""
+    for name, expected in manifest.files.items():
+        path = directory / name
+        try:
+            size = path.stat().st_size
+            is_right = size == expected.size and _digest(path) == expected.sha256
+        except OSError as error:
+            raise YaoheError("pack_invalid", f"{path}: {error.strerror}") from None
+        if not is_right:
+            raise YaoheError("pack_invalid", f"{path}: not the file that was packed")
+
+
+def _check_fit(manifest: Manifest) -> None:
+    """Refuse a pack made for another symbol table or frame."""
+    symbols = manifest.symbols
+    if symbols.version > TABLE_VERSION or symbols.size != TABLE_SIZE:
+        raise YaoheError(
+            "pack_invalid",
+            f"{manifest.label} needs symbol table {symbols.version},"
+            f" this Yaohe has {TABLE_VERSION}",
+        )
+    if manifest.hop != HOP:
+        raise YaoheError(
+            "pack_invalid", f"{manifest.label} has frames of {manifest.hop} samples"
+        )
+
+
+def load_pack(directory: Path, *, trusted: bool) -> Pack:
+    """Read and check a pack.
+
+    Args:
+        directory: Its folder.
+        trusted: Whether the caller vouches for the folder; otherwise it needs a
+            signature.
+
+    Returns:
+        The pack.
+
+    Raises:
+        YaoheError: ``pack_invalid`` with the reason.
+    """
+    path = directory / MANIFEST_NAME
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise YaoheError("pack_invalid", f"{path}: too large for a manifest")
+        data = path.read_bytes()
+    except OSError as error:
+        raise YaoheError("pack_invalid", f"{path}: {error.strerror}") from None
+    if not trusted:
+        raise YaoheError(
+            "pack_invalid",
+            f"{directory} has no signature ({SIGNATURE_NAME}) that is trusted here",
+        )
+    manifest = parse_manifest(data)
+    _check_fit(manifest)
+    _check_files(directory, manifest)
+    return Pack(directory, manifest, pack_digest(data))

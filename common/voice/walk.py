@@ -1,0 +1,290 @@
+"""From symbols to sound: the walk through a pack's networks.
+
+A sentence's durations and pitch are settled first, for the whole sentence; then the
+decoder runs over chunks with as much context as it can see, so that the sound does not
+depend on where the chunks were cut. Speed, pitch and volume are edits of durations,
+pitch and masks; an explicit break is a pause of exactly its length.
+
+No state is kept between calls, so one voice may be used from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import YaoheError
+from common.text.symbols import (
+    BOS,
+    BREAK,
+    DIALECTS,
+    EOS,
+    IDS,
+    SPEED_ONE,
+    Symbol,
+    tone_inputs,
+)
+from common.voice import source
+from common.voice.sentences import sentences_of
+
+Floats = NDArray[np.float32]
+
+FRAME_MS = 1000 * source.HOP / source.SAMPLE_RATE
+"""Length of a frame: 12.5 ms."""
+FIRST_CHUNK = 24
+"""Frames of the first chunk (0.3 s): small, so that sound starts early."""
+NEXT_CHUNK = 240
+"""Frames of every later chunk (3 s): large, so that little context is run twice."""
+PITCH_REFERENCE_HZ = 200.0
+PITCH_LIMITS_HZ = (50.0, 700.0)
+SPEEDS = (0.25, 4.0)
+"""Slowest and fastest speed a caller may ask for."""
+LEAD_FRAMES, TAIL_FRAMES = 4, 6
+"""Silence left before and after a sentence (50 and 75 ms)."""
+MIN_SYMBOL_FRAMES = 1.2
+"""A sounding symbol is never shorter, however fast the speech (15 ms)."""
+
+_BREAK, _COMMA = IDS[BREAK], IDS[","]
+_EDGES = {IDS[BOS]: LEAD_FRAMES, IDS[EOS]: TAIL_FRAMES}
+
+
+class Graph(Protocol):
+    """A loaded network."""
+
+    def run(self, feeds: Mapping[str, NDArray[Any]]) -> tuple[Floats, ...]:
+        """Run it on arrays by input name."""
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The three networks of a voice, and what the signal half needs to know.
+
+    Attributes:
+        encoder: ``symbols, tones, speaker, dialect`` to ``hidden, lengths``.
+        prosody: ``hidden, positions`` to ``pitch, voicing``.
+        decoder: ``hidden, positions, pitch`` to ``harmonic, noise``.
+        context: Frames to each side that the decoder can see.
+        noise_seed: Seed of the noise table.
+    """
+
+    encoder: Graph
+    prosody: Graph
+    decoder: Graph
+    context: int
+    noise_seed: int
+
+
+@dataclass(frozen=True)
+class Style:
+    """How an utterance is to be spoken.
+
+    Attributes:
+        speaker: Speaker slot.
+        dialect: Name of the dialect.
+        speed: 1.0 is the voice's own.
+        pitch: Shift in semitones.
+        volume: Gain in decibels.
+    """
+
+    speaker: int
+    dialect: str = "zh"
+    speed: float = 1.0
+    pitch: float = 0.0
+    volume: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sentence whose timing and pitch are settled.
+
+    Attributes:
+        hidden: ``[frames, width]``.
+        positions: ``[frames, 4]``.
+        pitch: ``[frames, 2]``, octaves (0 where unvoiced) and voicing.
+        gain: ``[frames]``, linear; 0 inside breaks.
+        source: The harmonic source with ``EDGE`` zeros at both ends.
+    """
+
+    hidden: Floats
+    positions: Floats
+    pitch: Floats
+    gain: Floats
+    source: Floats
+
+    @property
+    def frames(self) -> int:
+        """Length in frames."""
+        return len(self.gain)
+
+
+def check_speed(speed: float) -> None:
+    """Refuse a speed outside the limits.
+
+    Args:
+        speed: As asked for.
+
+    Raises:
+        YaoheError: ``invalid_request``.
+    """
+    low, high = SPEEDS
+    if not low <= speed <= high:
+        raise YaoheError(
+            "invalid_request", f"speed must be from {low} to {high}", param="speed"
+        )
+
+
+def frame_counts(symbols: Sequence[Symbol], lengths: Floats, speed: float) -> Floats:
+    """Whole frames of each symbol.
+
+    Args:
+        symbols: The sentence.
+        lengths: ``[symbols]``, natural logarithm of frames + 1.
+        speed: Of the whole utterance.
+
+    Returns:
+        ``[symbols]`` whole numbers; rounding errors do not add up.
+    """
+    wanted = np.maximum(np.expm1(lengths.astype(np.float64)), 0.0)
+    for index, symbol in enumerate(symbols):
+        if symbol.id == _BREAK:
+            wanted[index] = symbol.ms / FRAME_MS
+        elif symbol.id in _EDGES:
+            wanted[index] = min(wanted[index], _EDGES[symbol.id])
+        else:
+            faster = speed * symbol.speed / SPEED_ONE
+            wanted[index] = max(wanted[index] / faster, MIN_SYMBOL_FRAMES)
+    ends = np.round(np.cumsum(wanted))
+    return np.diff(ends, prepend=0.0).astype(np.float32)
+
+
+def _positions(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+    """Symbol of each frame, and where the frame lies in it."""
+    index = np.repeat(np.arange(len(counts)), counts)
+    starts = np.cumsum(counts) - counts
+    length = counts[index].astype(np.float32)
+    passed = (np.arange(len(index)) - starts[index]).astype(np.float32) + np.float32(
+        0.5
+    )
+    tenth = np.float32(8.0)  # frames in a tenth of a second
+    columns = [
+        passed / tenth,
+        (length - passed) / tenth,
+        passed / length,
+        length / tenth,
+    ]
+    return index, np.stack(columns, -1)
+
+
+def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
+    """Settle timing and pitch of a sentence.
+
+    Args:
+        networks: The voice.
+        symbols: The sentence with start and end marks.
+        style: How to speak it.
+
+    Returns:
+        The plan.
+    """
+    # The networks know a break as a comma; its length and silence are set here.
+    spoken = [_COMMA if symbol.id == _BREAK else symbol.id for symbol in symbols]
+    hidden, lengths = networks.encoder.run(
+        {
+            "symbols": np.array([spoken], np.int64),
+            "tones": np.array([[tone_inputs(s) for s in symbols]], np.float32),
+            "speaker": np.array([style.speaker], np.int64),
+            "dialect": np.array([DIALECTS.index(style.dialect)], np.int64),
+        }
+    )
+    counts = frame_counts(symbols, lengths[0], style.speed).astype(np.int64)
+    index, positions = _positions(counts)
+    spread = hidden[0][index]
+    octaves, voicing = networks.prosody.run(
+        {"hidden": spread[None], "positions": positions[None]}
+    )
+    cents = np.array([symbol.pitch for symbol in symbols], np.float32)[index]
+    shifted = octaves[0] + np.float32(style.pitch / 12) + cents / np.float32(1200)
+    low, high = (np.log2(limit / PITCH_REFERENCE_HZ) for limit in PITCH_LIMITS_HZ)
+    shifted = np.clip(shifted, np.float32(low), np.float32(high))
+    voiced = (voicing[0] > 0).astype(np.float32)
+    hz = np.float32(PITCH_REFERENCE_HZ) * np.exp2(shifted)
+    gain_db = np.array([symbol.volume / 100 for symbol in symbols], np.float32)[index]
+    gain = np.power(np.float32(10), (gain_db + np.float32(style.volume)) / 20)
+    is_break = np.array([symbol.id == _BREAK for symbol in symbols])[index]
+    train = source.pulse_train(hz, voiced)
+    return Plan(
+        hidden=spread,
+        positions=positions,
+        pitch=np.stack([shifted * voiced, voiced], -1),
+        gain=np.where(is_break, np.float32(0), gain).astype(np.float32),
+        source=np.pad(train, source.EDGE),
+    )
+
+
+def render(networks: Networks, settled: Plan, first: int, last: int) -> Floats:
+    """Make the sound of some frames of a sentence.
+
+    Args:
+        networks: The voice.
+        settled: The plan.
+        first: First frame.
+        last: One past the last frame.
+
+    Returns:
+        ``[(last - first) * 300]`` samples, the same whatever the cuts.
+    """
+    begin = max(0, first - source.REACH)
+    end = min(settled.frames, last + source.REACH)
+    left = max(0, begin - networks.context)
+    right = min(settled.frames, end + networks.context)
+    harmonic, noise = networks.decoder.run(
+        {
+            "hidden": settled.hidden[None, left:right],
+            "positions": settled.positions[None, left:right],
+            "pitch": settled.pitch[None, left:right],
+        }
+    )
+    inner = slice(begin - left, end - left)
+    hiss = source.noise_table(networks.noise_seed)
+    rows = np.arange(begin, end) % source.NOISE_FRAMES
+    spectra = source.spectrum(settled.source, begin, end) * harmonic[0, inner]
+    spectra += hiss[rows] * noise[0, inner]
+    spectra *= settled.gain[begin:end, None]
+    sound = source.overlap_add(spectra)
+    skip = (first - begin) * source.HOP
+    return sound[skip : skip + (last - first) * source.HOP]
+
+
+def speak(
+    networks: Networks,
+    symbols: Sequence[Symbol],
+    style: Style,
+    *,
+    chunks: tuple[int, int] = (FIRST_CHUNK, NEXT_CHUNK),
+) -> Iterator[Floats]:
+    """Speak an utterance.
+
+    Args:
+        networks: The voice.
+        symbols: What to say, any length.
+        style: How.
+        chunks: Frames of each sentence's first chunk and of its later ones.
+
+    Yields:
+        Samples in [-1, 1] at 24 kHz.
+
+    Raises:
+        YaoheError: ``invalid_request`` where the speed is out of its limits.
+    """
+    check_speed(style.speed)
+    for sentence in sentences_of(symbols):
+        settled = plan(networks, sentence, style)
+        first, size = 0, chunks[0]
+        while first < settled.frames:
+            last = min(first + size, settled.frames)
+            yield np.clip(render(networks, settled, first, last), -1.0, 1.0)
+            first, size = last, chunks[1]
