@@ -1,4 +1,4 @@
-"""Formats by name: their media types, their encoders, and what they say of their origin.
+"""Formats by name: their media types, their encoders, and where a file comes from.
 
 Rules of this module:
 
@@ -173,7 +173,7 @@ def encode_whole(
         The file.
 
     Raises:
-        YaoheError: ``unsupported_format``; ``internal_error`` for an empty sound.
+        YaoheError: ``unsupported_format``; ``voice_unavailable`` for an empty sound.
     """
     media_type(response_format)
     comments = provenance.comments()
@@ -195,13 +195,13 @@ def samples_of(whole: Rendition) -> Pcm:
         At least one sample.
 
     Raises:
-        YaoheError: ``internal_error`` for an empty sound.
+        YaoheError: ``voice_unavailable`` for an empty sound.
     """
     pcm = whole.pcm
     if pcm is None:
         pcm = np.zeros(0, np.float32) if whole.opus is None else decode(whole.opus)
     if pcm.size == 0:
-        raise YaoheError("internal_error", "The sound is empty.")
+        raise YaoheError("voice_unavailable", "The sound is empty.")
     return pcm
 
 

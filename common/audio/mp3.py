@@ -139,7 +139,9 @@ def _synchsafe(size: int) -> bytes:
 
 
 def _from_synchsafe(raw: bytes) -> int:
-    return sum((byte & 0x7F) << shift for byte, shift in zip(raw, (21, 14, 7, 0)))
+    return sum(
+        (byte & 0x7F) << shift for byte, shift in zip(raw, (21, 14, 7, 0), strict=True)
+    )
 
 
 def _info(sound: bytes, samples: int) -> bytes:

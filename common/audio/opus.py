@@ -156,7 +156,7 @@ class PacketEncoder:
                 self._state.encoder_state, opus.api.ctl.get_lookahead
             )
         )
-        self._pending = np.zeros(0, dtype=np.float32)
+        self._pending: Pcm = np.zeros(0, dtype=np.float32)
         self.samples = 0
 
     @property
