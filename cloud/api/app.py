@@ -1,0 +1,87 @@
+"""The cloud's application: where its parts are put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from cloud.api import errors, health, listing, speech
+from cloud.dispatch import Dispatch
+from cloud.engine.base import Engine
+from cloud.metrics import Metrics
+from cloud.settings import CloudSettings
+from common.errors import YaoheError
+from common.receipts import ReceiptBook
+from common.text import read
+from common.version import VERSION
+
+EXPOSED_HEADERS = (
+    *("X-Yaohe-Utterance", "X-Yaohe-Tier", "X-Yaohe-Substituted", "X-Yaohe-Reason"),
+    *("ETag", "Content-Range", "Accept-Ranges", "Retry-After"),
+)
+"""Headers that a page of another origin may read."""
+
+_log = logging.getLogger(__name__)
+
+
+def create_app(engine: Engine, settings: CloudSettings) -> FastAPI:
+    """Build the application.
+
+    Args:
+        engine: What speaks; started and stopped with the application.
+        settings: The cloud's settings.
+
+    Returns:
+        An application; its ``state`` holds the parts.
+    """
+    app = FastAPI(title="Yaohe cloud", version=VERSION, lifespan=_lifespan)
+    app.state.metrics = Metrics()
+    app.state.receipts = ReceiptBook(
+        settings.cache.receipts_s, settings.cache.receipts
+    )
+    app.state.dispatch = Dispatch(
+        engine, settings, app.state.metrics, app.state.receipts
+    )
+    app.state.failure = None
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=settings.http.origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["*"],
+        expose_headers=EXPOSED_HEADERS,
+    )
+    errors.install(app)
+    for room in (speech, listing, health):
+        app.include_router(room.router)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Load the engine while health is answered already; free it at the end."""
+    engine: Engine = app.state.dispatch.engine
+    loading = asyncio.create_task(_load(app, engine))
+    try:
+        yield
+    finally:
+        loading.cancel()
+        with suppress(asyncio.CancelledError):
+            await loading
+        await engine.stop()
+
+
+async def _load(app: FastAPI, engine: Engine) -> None:
+    """Warm the reading up and load the engine; a failure shows in the health."""
+    try:
+        await asyncio.to_thread(read, "预热")
+        await engine.start()
+    except YaoheError as error:
+        app.state.failure = error.message
+        _log.error("the engine cannot be loaded: %s", error.message)
+    else:
+        _log.info("ready", extra={"engine": engine.name})

@@ -1,0 +1,73 @@
+"""``/v1/audio/speech`` and the receipts of what was spoken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from cloud.api.deps import DispatchPart, ReceiptsPart, body, response, unless_gone
+from cloud.dispatch import Dispatch
+from common.body import parse_json
+from common.protocol.synthesis import SpeechRequest, parse_speech
+from common.responses import Answer, speech_answer
+from common.speech import new_utterance
+
+router = APIRouter()
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": SpeechRequest.model_json_schema()}},
+    }
+}
+_SOUND: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The sound.", "content": {"audio/mpeg": {}}}
+}
+
+
+@router.post("/v1/audio/speech", openapi_extra=_BODY, responses=_SOUND)
+async def create_speech(request: Request, dispatch: DispatchPart) -> Response:
+    """Speak a text, as the OpenAI speech API does."""
+    request.state.utterance = new_utterance()
+    values = parse_json(await body(request))
+    return await _spoken(request, dispatch, values, is_cacheable=False)
+
+
+@router.get("/v1/audio/speech", responses=_SOUND)
+async def get_speech(request: Request, dispatch: DispatchPart) -> Response:
+    """Speak a text for devices that only know addresses; the query is the request."""
+    request.state.utterance = new_utterance()
+    values = dict(request.query_params)
+    return await _spoken(request, dispatch, values, is_cacheable=True)
+
+
+@router.get("/v1/receipts/{utterance}")
+async def get_receipt(utterance: str, receipts: ReceiptsPart) -> dict[str, Any]:
+    """Say what was read for an utterance of the last minutes, and why."""
+    return receipts.find(utterance).as_dict()
+
+
+async def _spoken(
+    request: Request,
+    dispatch: Dispatch,
+    values: Mapping[str, object],
+    *,
+    is_cacheable: bool,
+) -> Response:
+    """Parse, speak and answer; a client that leaves stops it at any point."""
+    asked = parse_speech(values)
+
+    async def answered() -> Answer:
+        speech = await dispatch.speak(asked, request.state.utterance)
+        return await speech_answer(
+            asked,
+            speech,
+            range_header=request.headers.get("range"),
+            if_none_match=request.headers.get("if-none-match"),
+            cacheable=is_cacheable,
+        )
+
+    return response(await unless_gone(request, answered()))

@@ -1,0 +1,242 @@
+"""From a request to sound: reading, cache, a slot, the engine, in this order.
+
+Rules: an error before the first sound is the answer's status; a deadline is for the
+first sound; a caller that leaves stops the work at the engine's next step; a finished
+sound is kept and the same words are answered from memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Hashable
+from contextlib import aclosing
+
+import numpy as np
+
+from cloud.engine.base import Chunk, Engine, Job, Origin
+from cloud.metrics import Metrics
+from cloud.renditions import Renditions
+from cloud.settings import CloudSettings
+from common.admission import Admission
+from common.ahead import Ahead
+from common.audio.pcm import SAMPLE_RATE
+from common.audio.provenance import AigcLabel, Provenance
+from common.errors import YaoheError
+from common.phrase import phrase_key
+from common.protocol.synthesis import (
+    DEFAULT_DIALECT,
+    DEFAULT_MODEL,
+    SpeechRequest,
+    unknown_model,
+    unknown_voice,
+)
+from common.receipts import ReceiptBook
+from common.speech import Speech, Whole, require_speakable
+from common.text import RULES_VERSION, read
+from common.text.receipt import Receipt
+from common.text.symbols import TABLE_VERSION
+
+RETRY_WHILE_LOADING_S = 2
+"""When to ask again while the engine loads, seconds."""
+
+_log = logging.getLogger(__name__)
+
+
+class Dispatch:
+    """Speaks requests with one engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: CloudSettings,
+        metrics: Metrics,
+        receipts: ReceiptBook,
+    ) -> None:
+        """Put the parts together.
+
+        Args:
+            engine: What speaks.
+            settings: The cloud's settings.
+            metrics: Where to count.
+            receipts: Where receipts are kept.
+        """
+        self.engine = engine
+        self._settings = settings
+        self._metrics = metrics
+        self._receipts = receipts
+        self._renditions = Renditions(settings.cache.max_bytes)
+        self._admission = Admission(engine.slots, settings.queue.capacity)
+        metrics.queue.set_function(lambda: self._admission.waiting)
+        metrics.slots.set_function(lambda: self._admission.working)
+        metrics.cached.set_function(lambda: self._renditions.held_bytes)
+
+    async def speak(self, request: SpeechRequest, utterance: str) -> Speech:
+        """Speak a request.
+
+        Args:
+            request: A checked request.
+            utterance: Its id.
+
+        Returns:
+            Speech whose first sound is there. Whoever takes chunks closes them.
+
+        Raises:
+            YaoheError: Why there is no sound.
+        """
+        began = time.monotonic()
+        dialect, substituted = self._dialect(request)
+        # Thousands of characters take longer than the loop may stand still.
+        reading = await asyncio.to_thread(read, request.input, dialect)
+        require_speakable(reading, request)
+        receipt = Receipt(utterance, reading, self.engine.enforced)
+        self._receipts.keep(receipt)
+        job = Job(
+            utterance,
+            reading,
+            voice=request.voice,
+            dialect=dialect,
+            speed=request.speed,
+            pitch=request.pitch,
+            volume=request.volume,
+            seed=request.seed,
+            deadline=began + self._patience_s(request),
+        )
+        origin = self.engine.origin(job.voice, dialect)
+        speech = self._cached(job, receipt, origin)
+        if speech is None:
+            chunks = await self._begun(job, origin)
+            speech = Speech(
+                utterance,
+                receipt,
+                tier="cloud",
+                reason=f"spoken by {origin.engine}",
+                provenance=self._provenance(origin, job.seed),
+                chunks=chunks,
+            )
+        speech.substituted = substituted
+        waited = time.monotonic() - began
+        speech.first_audio_ms = waited * 1000
+        self._metrics.requests.labels(speech.tier).inc()
+        self._metrics.first_audio.labels(speech.tier).observe(waited)
+        return speech
+
+    def _dialect(self, request: SpeechRequest) -> tuple[str, str | None]:
+        """The dialect to speak, and what it stands in for the one asked, if it does."""
+        if request.model != DEFAULT_MODEL:
+            raise unknown_model(request.model)
+        if not self.engine.is_ready:
+            raise YaoheError(
+                "not_ready",
+                "the engine is still loading",
+                retry_after_s=RETRY_WHILE_LOADING_S,
+            )
+        dialects = self.engine.repertoire.get(request.voice)
+        if dialects is None:
+            raise unknown_voice(request.voice)
+        if request.dialect in dialects:
+            return request.dialect, None
+        if request.fallback == "mandarin" and DEFAULT_DIALECT in dialects:
+            return DEFAULT_DIALECT, DEFAULT_DIALECT
+        raise YaoheError(
+            "voice_unavailable",
+            f"voice {request.voice!r} does not speak {request.dialect!r} here; "
+            "fallback=mandarin would let Mandarin stand in",
+            param="dialect",
+        )
+
+    def _patience_s(self, request: SpeechRequest) -> float:
+        """Seconds to the first sound."""
+        return (request.deadline_ms or self._settings.queue.first_audio_ms) / 1000
+
+    def _cached(self, job: Job, receipt: Receipt, origin: Origin) -> Speech | None:
+        """The finished sound of the same words, if it is kept."""
+        pcm = self._renditions.find(_key(job, origin))
+        if pcm is None:
+            return None
+        return Speech(
+            job.utterance,
+            receipt,
+            tier="cache",
+            reason="spoken before",
+            provenance=self._provenance(origin, job.seed),
+            whole=Whole(pcm.size / SAMPLE_RATE, pcm=pcm),
+        )
+
+    async def _begun(self, job: Job, origin: Origin) -> Ahead:
+        """Start a job and wait for its first sound."""
+        ahead = Ahead(
+            self._made(job, origin), int(self._settings.queue.ahead_s * SAMPLE_RATE)
+        )
+        patience = (job.deadline or 0.0) - time.monotonic()
+        try:
+            has_sound = await asyncio.wait_for(ahead.started(), patience)
+        except asyncio.TimeoutError:
+            await ahead.aclose()
+            raise YaoheError(
+                "deadline_exceeded", "no sound within the deadline"
+            ) from None
+        except BaseException:
+            await ahead.aclose()
+            raise
+        if not has_sound:
+            await ahead.aclose()
+            raise YaoheError("internal_error", "the engine gave no sound")
+        return ahead
+
+    async def _made(self, job: Job, origin: Origin) -> AsyncGenerator[Chunk, None]:
+        """A job's sound, made in a slot, counted and kept."""
+        kept: list[Chunk] = []
+        try:
+            async with self._admission.slot():
+                began = time.monotonic()
+                async with aclosing(self.engine.synthesize(job)) as chunks:
+                    async for chunk in chunks:
+                        kept.append(chunk)
+                        yield chunk
+                worked = time.monotonic() - began
+        except (GeneratorExit, asyncio.CancelledError):
+            self._metrics.stopped.inc()
+            _log.info("stopped", extra={"utterance": job.utterance})
+            raise
+        self._settle(job, origin, kept, worked)
+
+    def _settle(
+        self, job: Job, origin: Origin, kept: list[Chunk], worked: float
+    ) -> None:
+        """Count and keep a finished sound."""
+        if not kept:
+            return
+        pcm = np.concatenate(kept)
+        seconds = pcm.size / SAMPLE_RATE
+        self._renditions.keep(_key(job, origin), pcm)
+        self._metrics.audio.labels(origin.engine).inc(seconds)
+        self._metrics.rtf.labels(origin.engine).observe(worked / seconds)
+
+    def _provenance(self, origin: Origin, seed: int | None) -> Provenance:
+        """What every container says about its sound."""
+        label = self._settings.label
+        return Provenance(
+            engine=origin.engine,
+            pack=origin.pack,
+            pack_sha256=origin.sha256,
+            verified=origin.verified,
+            table_version=TABLE_VERSION if self.engine.enforced else 0,
+            rules_version=RULES_VERSION,
+            seed=seed,
+            label=AigcLabel(producer=label.producer, propagator=label.propagator),
+        )
+
+
+def _key(job: Job, origin: Origin) -> Hashable:
+    """What makes two finished sounds the same."""
+    phrase = phrase_key(
+        job.symbols,
+        voice=job.voice,
+        dialect=job.dialect,
+        speed=job.speed,
+        pitch=job.pitch,
+        volume=job.volume,
+    )
+    return (phrase, origin.sha256, job.seed, job.text)

@@ -1,0 +1,115 @@
+"""What every engine of the cloud is: one protocol, one job, one origin.
+
+Rules an engine keeps:
+
+* ``synthesize`` yields float32 samples in [-1, 1], mono, 24 kHz, in order, each chunk
+  as early as it can; it never yields an empty chunk and never speaks of the web.
+* Closing the iterator stops the work as soon as the running step ends.
+* Its errors are :class:`~common.errors.YaoheError`.
+* ``enforced`` is true only where it speaks our symbols and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.text.receipt import Reading
+from common.text.symbols import Symbol
+
+Chunk = NDArray[np.float32]
+"""Samples in [-1, 1], shape [n], 24 kHz."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One utterance to speak.
+
+    Attributes:
+        utterance: Its id, for logs.
+        reading: What is said; an engine with ``enforced`` speaks its symbols.
+        voice: A name in the engine's repertoire.
+        dialect: A dialect of that voice.
+        speed: Relative to the voice's own, 0.25-4.
+        pitch: Shift in semitones.
+        volume: Gain in decibels.
+        seed: For engines that draw random numbers; None lets the engine choose.
+        deadline: Monotonic second before which the first sound is due, or None.
+    """
+
+    utterance: str
+    reading: Reading
+    voice: str
+    dialect: str
+    speed: float = 1.0
+    pitch: float = 0.0
+    volume: float = 0.0
+    seed: int | None = None
+    deadline: float | None = None
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """What an engine that speaks our symbols receives."""
+        return self.reading.symbols
+
+    @property
+    def text(self) -> str:
+        """What an engine that reads characters itself receives: words, no digits."""
+        return self.reading.spoken
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a sound comes from; travels with it as provenance.
+
+    Attributes:
+        engine: The engine's name.
+        pack: ``name@version`` of the weights.
+        sha256: Digest of the pack or the weights.
+        verified: Whether a trusted digest was checked.
+    """
+
+    engine: str
+    pack: str
+    sha256: str
+    verified: bool
+
+
+class Engine(Protocol):
+    """An engine that turns jobs into sound."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line and in metrics."""
+
+    @property
+    def enforced(self) -> bool:
+        """Whether it speaks our symbols."""
+
+    @property
+    def slots(self) -> int:
+        """Jobs it works on at the same time."""
+
+    @property
+    def repertoire(self) -> Mapping[str, tuple[str, ...]]:
+        """Voices, the default first, and the dialects that each speaks."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it takes jobs."""
+
+    def origin(self, voice: str, dialect: str) -> Origin:
+        """Say what speaks for a voice and dialect of the repertoire."""
+
+    def synthesize(self, job: Job) -> AsyncGenerator[Chunk, None]:
+        """Speak a job; see the module for the rules."""
+
+    async def start(self) -> None:
+        """Load and warm up; returns when ``is_ready``."""
+
+    async def stop(self) -> None:
+        """Let running steps end and free everything."""

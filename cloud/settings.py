@@ -1,0 +1,139 @@
+"""The cloud's settings: ``YAOHE_CLOUD_*``, ``__`` for nesting, ``.env``.
+
+Built once by the command line and passed on; nothing else reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+from common.files import cloud_data
+from common.settings import Section, tier_config
+
+MIB = 1 << 20
+DEFAULT_THREADS = min(os.cpu_count() or 1, 4)
+DEFAULT_PORT = 8700
+
+EngineName = Literal["packed", "kokoro"]
+
+
+class EngineSettings(Section):
+    """What speaks.
+
+    Attributes:
+        name: ``packed`` (packs of this project) or ``kokoro``.
+        packs: Folders of packs for ``packed``; none means the starter pack.
+        kokoro: Kokoro's folder; None is ``engines/kokoro`` among the cloud's data.
+        threads: Threads of one run of a graph.
+        runs: Runs of a graph at the same time.
+        slots: Utterances that share those runs, chunk by chunk.
+    """
+
+    name: EngineName = "packed"
+    packs: tuple[Path, ...] = ()
+    kokoro: Path | None = None
+    threads: int = Field(DEFAULT_THREADS, ge=1, le=256)
+    runs: int = Field(1, ge=1, le=64)
+    slots: int = Field(4, ge=1, le=1024)
+
+
+class QueueSettings(Section):
+    """Who may wait, and how long.
+
+    Attributes:
+        capacity: Utterances that may wait for a slot; one more is ``queue_full``.
+        first_audio_ms: Milliseconds to the first sound where a request does not say.
+        ahead_s: Seconds of sound made ahead of a slow listener.
+    """
+
+    capacity: int = Field(64, ge=0)
+    first_audio_ms: int = Field(30_000, ge=1)
+    ahead_s: float = Field(120.0, gt=0)
+
+
+class CacheSettings(Section):
+    """What is kept of what was said.
+
+    Attributes:
+        max_bytes: Memory for finished sounds; 0 keeps nothing.
+        receipts: Receipts kept at most.
+        receipts_s: Seconds that a receipt is kept.
+    """
+
+    max_bytes: int = Field(256 * MIB, ge=0)
+    receipts: int = Field(10_000, ge=1)
+    receipts_s: float = Field(600.0, gt=0)
+
+
+class HttpSettings(Section):
+    """The door.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port to listen on.
+        origins: Web origins whose pages may call; ``*`` is all.
+        goodbye_s: Seconds that running answers get when the server stops.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(DEFAULT_PORT, ge=0, le=65535)
+    origins: tuple[str, ...] = ("*",)
+    goodbye_s: int = Field(10, ge=0)
+
+
+class LabelSettings(Section):
+    """The AI-content label that every sound carries (GB 45438-2025).
+
+    Attributes:
+        producer: Name or code of the service that generates.
+        propagator: Name or code of the service that spreads, if another.
+    """
+
+    producer: str = "Yaohe"
+    propagator: str = ""
+
+
+class LogSettings(Section):
+    """Logging.
+
+    Attributes:
+        level: Least level written.
+        form: One line for a person, or one JSON object.
+    """
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    form: Literal["plain", "json"] = "plain"
+
+
+class CloudSettings(BaseSettings):
+    """Everything the cloud can be told.
+
+    Attributes:
+        data: Where the cloud keeps its state and downloaded engines.
+        engine: What speaks.
+        queue: Who waits.
+        cache: What is kept.
+        http: The door.
+        label: The AI-content label.
+        log: Logging.
+    """
+
+    model_config = tier_config("cloud")
+
+    data: Path = Field(default_factory=cloud_data)
+    engine: EngineSettings = EngineSettings()
+    queue: QueueSettings = QueueSettings()
+    cache: CacheSettings = CacheSettings()
+    http: HttpSettings = HttpSettings()
+    label: LabelSettings = LabelSettings()
+    log: LogSettings = LogSettings()
+
+    @property
+    def kokoro_directory(self) -> Path:
+        """Where Kokoro's files lie."""
+        return self.engine.kokoro or self.data / "engines" / "kokoro"
