@@ -113,7 +113,8 @@ def acoustic_losses(student: Student, batch: Batch) -> tuple[dict[str, Tensor], 
         )
     mask = batch.mask.squeeze(-1)
     symbols = batch.symbol_mask.squeeze(-1)
-    wanted = torch.log1p(batch.durations.float())
+    # The model learns the teacher's own pace; speed is an edit of its answer.
+    wanted = torch.log1p(batch.durations * batch.speed)
     voiced = mask * batch.voiced
     off = (mel.float() - batch.mel).abs().mean(-1)
     pitch_off = (pitch.float() - batch.pitch).abs()
@@ -257,7 +258,8 @@ class Trainer:
         """Train until the schedule ends or the caller wants to stop.
 
         Args:
-            report: Called every ``LOG_EVERY`` steps with the step and mean losses.
+            report: Called every ``LOG_EVERY`` steps with the step and mean losses, and
+                at every checkpoint with losses on unseen sentences.
             stop: Asked before every step; the checkpoint is written when it says so.
         """
         sums: dict[str, float] = {}
@@ -270,7 +272,7 @@ class Trainer:
             named = self._losses(items)
             total = torch.stack([_WEIGHTS[k] * v for k, v in named.items()]).sum()
             self.optimizer.zero_grad()
-            total.backward()  # type: ignore[no-untyped-call]
+            total.backward()
             nn.utils.clip_grad_norm_(self._learnt, 1.0)
             self.optimizer.step()
             self.step += 1
@@ -285,7 +287,24 @@ class Trainer:
                 sums, since, started = {}, 0, time.monotonic()
             if self.step % SAVE_EVERY == 0:
                 self.save()
+                report(self.step, self.measure())
         self.save()
+
+    def measure(self, items: int = 16) -> dict[str, float]:
+        """Losses on sentences that are not trained on, with the present weights.
+
+        Args:
+            items: How many sentences at most.
+
+        Returns:
+            Named losses; empty where the corpus has no such sentences yet.
+        """
+        unseen = self.dataset.unseen[:items]
+        if not unseen:
+            return {}
+        with torch.no_grad():
+            named = self._losses(unseen)
+        return {f"unseen_{key}": float(value) for key, value in named.items()}
 
     def _update_mean(self) -> None:
         decay = min(MEAN_DECAY, (1 + self.step) / (10 + self.step))

@@ -39,6 +39,7 @@ class Utterance:
         symbols: ``[symbols]`` int64.
         tones: ``[symbols, 5]``.
         durations: ``[symbols]`` frames, int64.
+        speed: Speed that the teacher was asked for; 1 is its own.
         pitch: ``[frames]`` octaves around 200 Hz, continuous through unvoiced frames.
         voiced: ``[frames]`` 0 or 1.
         mel: ``[frames, 80]`` log mel spectrum of the teacher's sound.
@@ -50,6 +51,7 @@ class Utterance:
     symbols: Tensor
     tones: Tensor
     durations: Tensor
+    speed: float
     pitch: Tensor
     voiced: Tensor
     mel: Tensor
@@ -78,7 +80,7 @@ def load_utterance(path: Path, number: int, speaker: int) -> Utterance:
     """Read one sentence of the corpus.
 
     Args:
-        path: Its ``.npz`` with ``audio``, ``dur``, ``f0`` and ``sym``.
+        path: Its ``.npz`` with ``audio``, ``dur``, ``f0``, ``sym`` and ``speed``.
         number: Its number.
         speaker: The speaker slot to train.
 
@@ -87,6 +89,7 @@ def load_utterance(path: Path, number: int, speaker: int) -> Utterance:
     """
     with np.load(path) as file:
         audio, units, hz, rows = (file[key] for key in ("audio", "dur", "f0", "sym"))
+        speed = float(file["speed"]) if "speed" in file else 1.0
     durations = units.astype(np.int64) * UNITS
     cut = max(0, int(durations[0]) - EDGE_FRAMES)
     durations[0] -= cut
@@ -100,6 +103,7 @@ def load_utterance(path: Path, number: int, speaker: int) -> Utterance:
         symbols=torch.tensor([symbol.id for symbol in symbols]),
         tones=torch.tensor([tone_inputs(symbol) for symbol in symbols]),
         durations=torch.from_numpy(durations),
+        speed=speed,
         pitch=pitch,
         voiced=voiced,
         mel=log_mel(sound.float().unsqueeze(0) / 32768)[0],
@@ -118,6 +122,7 @@ class Batch:
         speaker: ``[batch]``.
         dialect: ``[batch]``.
         durations: ``[batch, symbols]``.
+        speed: ``[batch, 1]``.
         index: ``[batch, frames]``, the symbol of each frame.
         positions: ``[batch, frames, 4]``.
         pitch: ``[batch, frames]``.
@@ -133,6 +138,7 @@ class Batch:
     speaker: Tensor
     dialect: Tensor
     durations: Tensor
+    speed: Tensor
     index: Tensor
     positions: Tensor
     pitch: Tensor
@@ -164,6 +170,7 @@ def collate(items: Sequence[Utterance]) -> Batch:
         speaker=torch.tensor([item.speaker for item in items]),
         dialect=torch.zeros(len(items), dtype=torch.int64),
         durations=_pad([item.durations for item in items]),
+        speed=torch.tensor([[item.speed] for item in items]),
         index=_pad([index for index, _ in frames]),
         positions=_pad([positions for _, positions in frames]),
         pitch=_pad([item.pitch for item in items]),

@@ -21,7 +21,9 @@ def speaker() -> Speaker:
     return Speaker(load_pack(starter_directory(), trusted=True))
 
 
-def _sound(speaker: Speaker, symbols: tuple[Symbol, ...], **how: float) -> np.ndarray:
+def _sound(
+    speaker: Speaker, symbols: tuple[Symbol, ...], **how: float
+) -> NDArray[np.float32]:
     chunks = speaker.speak(symbols, voice="woman", **how)  # type: ignore[arg-type]
     return np.concatenate(list(chunks))
 
