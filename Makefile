@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP_INSTALL := install --quiet --disable-pip-version-check -c deploy/constraints.txt
+PIP_INSTALL := install --quiet --disable-pip-version-check --use-pep517 -c deploy/constraints.txt
 # cpu or gpu: which onnxruntime (never both)
 RUNTIME ?= cpu
 # pytest's own options, such as `make test PYTEST_ARGS="-x -k receipt"`
