@@ -57,7 +57,7 @@ Name = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,
 Sha256 = Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\z")]
 Note = Annotated[str, StringConstraints(max_length=MAX_NOTE_CHARACTERS)]
 # No part begins with a dot or is empty: a path can neither climb nor hide.
-Path = Annotated[
+PackPath = Annotated[
     str,
     StringConstraints(
         pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*\z",
@@ -100,9 +100,9 @@ class SymbolTable(Part):
 class Stages(Part):
     """The weights of one provider, a file for each stage."""
 
-    encoder: Path
-    prosody: Path
-    decoder: Path
+    encoder: PackPath
+    prosody: PackPath
+    decoder: PackPath
 
 
 class Context(Part):
@@ -225,10 +225,10 @@ class Manifest(Part):
     golden: Annotated[list[Golden], Field(max_length=MAX_GOLDEN)]
     teacher: Teacher
     licences: Licences
-    files: Annotated[dict[Path, File], Field(max_length=MAX_FILES)]
+    files: Annotated[dict[PackPath, File], Field(max_length=MAX_FILES)]
     requires: Requires | None = None
-    contours: Path | None = None
-    lexicon: Path | None = None
+    contours: PackPath | None = None
+    lexicon: PackPath | None = None
 
     @field_validator("format")
     @classmethod
