@@ -22,7 +22,9 @@ from common.protocol.catalogue import (
 )
 from common.protocol.cbor import decode, encode
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "catalogue.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "catalogue.json").read_text("utf-8")
+)
 BINARY = ("key", "sha256", "root", "snapshot")
 
 

@@ -8,7 +8,9 @@ from typing import get_args
 
 from common.errors import CODES, Code, YaoheError
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "errors.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "errors.json").read_text("utf-8")
+)
 
 
 def test_every_code_keeps_its_status_and_type() -> None:

@@ -11,7 +11,9 @@ import pytest
 from common.errors import YaoheError
 from common.protocol.frames import Codec, Flags, Frame, pack, unpack
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "frames.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "frames.json").read_text("utf-8")
+)
 
 
 def _frame(row: dict[str, Any]) -> Frame:

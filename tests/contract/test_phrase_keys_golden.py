@@ -12,7 +12,9 @@ import pytest
 from common.phrase import KEY_FORMAT, key_bytes, phrase_key
 from common.text.symbols import Symbol
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "phrase_keys.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "phrase_keys.json").read_text("utf-8")
+)
 
 
 @pytest.mark.parametrize("row", GOLDEN["keys"], ids=lambda row: row["name"])

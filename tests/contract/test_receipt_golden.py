@@ -7,7 +7,9 @@ from pathlib import Path
 
 from common.text.receipt import Reading, Receipt, Span, Unread
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "receipt.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "receipt.json").read_text("utf-8")
+)
 
 
 def test_a_receipt_keeps_its_shape() -> None:

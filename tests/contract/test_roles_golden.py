@@ -10,7 +10,9 @@ import pytest
 from common.errors import YaoheError
 from common.trust import roles
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "roles.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "roles.json").read_text("utf-8")
+)
 
 
 def test_the_layout_of_roles_stands() -> None:

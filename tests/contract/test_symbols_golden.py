@@ -7,7 +7,9 @@ from pathlib import Path
 
 from common.text import symbols
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "symbols.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "symbols.json").read_text("utf-8")
+)
 
 
 def test_every_symbol_keeps_its_number() -> None:

@@ -11,7 +11,9 @@ import pytest
 from common.errors import YaoheError
 from common.protocol import topics
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "topics.json").read_text())
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "topics.json").read_text("utf-8")
+)
 
 
 def _build(row: dict[str, Any]) -> topics.Topic:
