@@ -6,6 +6,7 @@ made, and with them everything that says what was spoken, by whom and why.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,11 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.audio.provenance import Provenance
-from common.protocol.synthesis import Tier
-from common.text.receipt import Receipt
+from common.errors import YaoheError, quoted
+from common.protocol.synthesis import SpeechRequest, Tier
+from common.text.receipt import Reading, Receipt
 
 if TYPE_CHECKING:
     from common.audio.opus import OpusMaster
+
+
+def new_utterance() -> str:
+    """A fresh utterance id, 32 hexadecimal digits."""
+    return uuid.uuid4().hex
 
 
 @dataclass(frozen=True)
@@ -81,3 +88,29 @@ class Speech:
         """
         if (self.whole is None) == (self.chunks is None):
             raise ValueError("a speech is either whole or in chunks")
+
+
+def require_speakable(reading: Reading, request: SpeechRequest) -> None:
+    """Refuse a reading that must not become sound, before any voice is asked.
+
+    Args:
+        reading: What ``common.text.read`` made of the request's input.
+        request: The request it belongs to.
+
+    Raises:
+        YaoheError: ``unreadable_text``, with the reading in ``data``, when characters
+            stayed unread and the caller did not ask to skip them; ``nothing_to_say``
+            when no syllable is left.
+    """
+    if reading.unread and request.on_unreadable == "fail":
+        characters = "".join(gap.text for gap in reading.unread)
+        raise YaoheError(
+            "unreadable_text",
+            f"nobody can read {quoted(characters)}",
+            param="input",
+            data={"dialect": reading.dialect, **reading.as_dict()},
+        )
+    if reading.is_silent:
+        raise YaoheError(
+            "nothing_to_say", "the text holds nothing to say", param="input"
+        )
