@@ -182,7 +182,7 @@ class Dispatch:
             raise
         if not has_sound:
             await ahead.aclose()
-            raise YaoheError("internal_error", "the engine gave no sound")
+            raise YaoheError("voice_unavailable", "the engine gave no sound")
         return ahead
 
     async def _made(self, job: Job, origin: Origin) -> AsyncGenerator[Chunk, None]:

@@ -28,6 +28,7 @@ class EngineSettings(Section):
     Attributes:
         name: ``packed`` (packs of this project) or ``kokoro``.
         packs: Folders of packs for ``packed``; none means the starter pack.
+        unsigned: Whether a pack without a signature may speak.
         kokoro: Kokoro's folder; None is ``engines/kokoro`` among the cloud's data.
         threads: Threads of one run of a graph.
         runs: Runs of a graph at the same time.
@@ -36,6 +37,7 @@ class EngineSettings(Section):
 
     name: EngineName = "packed"
     packs: tuple[Path, ...] = ()
+    unsigned: bool = False
     kokoro: Path | None = None
     threads: int = Field(DEFAULT_THREADS, ge=1, le=256)
     runs: int = Field(1, ge=1, le=64)

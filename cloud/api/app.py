@@ -41,9 +41,7 @@ def create_app(engine: Engine, settings: CloudSettings) -> FastAPI:
     """
     app = FastAPI(title="Yaohe cloud", version=VERSION, lifespan=_lifespan)
     app.state.metrics = Metrics()
-    app.state.receipts = ReceiptBook(
-        settings.cache.receipts_s, settings.cache.receipts
-    )
+    app.state.receipts = ReceiptBook(settings.cache.receipts_s, settings.cache.receipts)
     app.state.dispatch = Dispatch(
         engine, settings, app.state.metrics, app.state.receipts
     )

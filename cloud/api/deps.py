@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 
 from cloud.dispatch import Dispatch
 from cloud.metrics import Metrics
@@ -88,6 +89,22 @@ async def _left(request: Request) -> None:
         pass
 
 
+class _Sending(StreamingResponse):
+    """An answer that stops its work however its sending ends."""
+
+    def __init__(self, answer: Answer, content: AsyncIterator[bytes]) -> None:
+        super().__init__(
+            content, answer.status, answer.headers, media_type=answer.media_type
+        )
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._answer.aclose()
+
+
 def response(answer: Answer) -> Response:
     """Put an answer on the wire.
 
@@ -97,11 +114,8 @@ def response(answer: Answer) -> Response:
     Returns:
         The framework's response.
     """
-    if isinstance(answer.body, bytes):
-        kind: type[Any] = Response
-    else:
-        kind = StreamingResponse
-    built: Response = kind(
+    if not isinstance(answer.body, bytes):
+        return _Sending(answer, answer.body)
+    return Response(
         answer.body, answer.status, answer.headers, media_type=answer.media_type
     )
-    return built

@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from common.errors import Code, YaoheError
 
 _log = logging.getLogger(__name__)
 
 _CODES: dict[int, Code] = {404: "not_found", 405: "method_not_allowed"}
+
+CLIENT_LEFT = 499
+"""Status that only logs see: the client is gone."""
 
 
 def install(app: FastAPI) -> None:
@@ -23,6 +27,7 @@ def install(app: FastAPI) -> None:
     """
     app.add_exception_handler(YaoheError, _answer)
     app.add_exception_handler(HTTPException, _answer)
+    app.add_exception_handler(ClientDisconnect, _nobody)
     app.add_exception_handler(Exception, _answer)
 
 
@@ -30,11 +35,17 @@ async def _answer(request: Request, failure: Exception) -> JSONResponse:
     """The answer to a failure."""
     error = _as_ours(request, failure)
     request.app.state.metrics.errors.labels(error.code).inc()
-    headers = error.headers
+    # Such as Allow, beside a refused method.
+    headers = dict(getattr(failure, "headers", None) or {}) | error.headers
     utterance = getattr(request.state, "utterance", None)
     if utterance is not None:
         headers["X-Yaohe-Utterance"] = utterance
     return JSONResponse(error.as_body(), error.status, headers)
+
+
+async def _nobody(request: Request, failure: Exception) -> Response:
+    """What is sent to a client that has left: nothing that anybody reads."""
+    return Response(status_code=CLIENT_LEFT)
 
 
 def _as_ours(request: Request, failure: Exception) -> YaoheError:

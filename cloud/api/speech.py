@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from cloud.api.deps import DispatchPart, ReceiptsPart, body, response, unless_gone
 from cloud.dispatch import Dispatch
+from common.audio.containers import media_type
 from common.body import parse_json
 from common.protocol.synthesis import SpeechRequest, parse_speech
 from common.responses import Answer, speech_answer
@@ -36,6 +37,7 @@ async def create_speech(request: Request, dispatch: DispatchPart) -> Response:
     return await _spoken(request, dispatch, values, is_cacheable=False)
 
 
+@router.head("/v1/audio/speech", include_in_schema=False)
 @router.get("/v1/audio/speech", responses=_SOUND)
 async def get_speech(request: Request, dispatch: DispatchPart) -> Response:
     """Speak a text for devices that only know addresses; the query is the request."""
@@ -59,15 +61,19 @@ async def _spoken(
 ) -> Response:
     """Parse, speak and answer; a client that leaves stops it at any point."""
     asked = parse_speech(values)
+    # A format that nobody can make must not cost a synthesis.
+    media_type(asked.response_format)
 
     async def answered() -> Answer:
         speech = await dispatch.speak(asked, request.state.utterance)
-        return await speech_answer(
+        answer = await speech_answer(
             asked,
             speech,
             range_header=request.headers.get("range"),
             if_none_match=request.headers.get("if-none-match"),
+            if_range=request.headers.get("if-range"),
             cacheable=is_cacheable,
         )
+        return await answer.head() if request.method == "HEAD" else answer
 
     return response(await unless_gone(request, answered()))

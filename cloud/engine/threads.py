@@ -17,7 +17,9 @@ T = TypeVar("T")
 _END: Any = object()
 
 
-async def steps(source: Generator[T, None, None], pool: Executor) -> AsyncGenerator[T, None]:
+async def steps(
+    source: Generator[T, None, None], pool: Executor
+) -> AsyncGenerator[T, None]:
     """Draw a generator's values on a pool's threads.
 
     Args:

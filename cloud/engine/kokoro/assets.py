@@ -27,7 +27,11 @@ STYLES = {
 }
 """SHA-256 of each Mandarin voice's style table."""
 
-VOICES = {"woman": "zf_xiaoxiao", "man": "zm_yunjian", **{name: name for name in STYLES}}
+VOICES = {
+    "woman": "zf_xiaoxiao",
+    "man": "zm_yunjian",
+    **{name: name for name in STYLES},
+}
 """Names that can be asked for and the style table that each speaks with."""
 
 STYLE_ROWS, STYLE_WIDTH = 510, 256

@@ -96,7 +96,9 @@ class Model:
             }
         )
         audio, *extras = (np.asarray(output, np.float32).ravel() for output in outputs)
-        return Spoken(audio, tokens, dict(zip(self._extra_outputs, extras, strict=True)))
+        return Spoken(
+            audio, tokens, dict(zip(self._extra_outputs, extras, strict=True))
+        )
 
 
 def load(
@@ -125,7 +127,7 @@ def load(
         _opened(graph, extra_outputs) if extra_outputs else graph, threads=threads
     )
     shape = (assets.STYLE_ROWS, assets.STYLE_WIDTH)
-    styles = {
+    styles: dict[str, NDArray[np.float32]] = {
         name: np.fromfile(assets.style_path(directory, name), "<f4").reshape(shape)
         for name in assets.STYLES
     }

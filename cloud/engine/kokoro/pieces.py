@@ -108,7 +108,9 @@ def _piece(held: Sequence[Symbol]) -> Piece:
     """Close a piece: what it speaks, and the silence that follows."""
     speed, pitch, volume = _edits(held[0])
     last = held[-1]
-    is_spoken = any(symbol.name not in PAUSES and symbol.name != WORD for symbol in held)
+    is_spoken = any(
+        symbol.name not in PAUSES and symbol.name != WORD for symbol in held
+    )
     return Piece(
         symbols=tuple(s for s in held if s.name != BREAK) if is_spoken else (),
         pause_ms=PAUSE_MS.get(last.name, 0),

@@ -1,9 +1,9 @@
 """Our symbols in Kokoro's own alphabet.
 
-Kokoro v1.0 was taught Mandarin in an IPA-like spelling whose tone is an arrow after the
-vowel; the spelling follows the ``misaki`` package (Apache-2.0), the numbers are those of
-the model's vocabulary. Driving the model from our symbols and not from its own reader is
-what makes labels and audio agree.
+Kokoro v1.0 was taught Mandarin in an IPA-like spelling whose tone is an arrow after
+the vowel; the spelling follows the ``misaki`` package (Apache-2.0), the numbers are
+those of the model's vocabulary. Driving the model from our symbols and not from its own
+reader is what makes labels and audio agree.
 
 Gaps, and what stands in for them: ``ɵ`` becomes ``ø``; syllabic nasals become plain
 ones; erhua ``-ɻ`` becomes a toneless ``ɚ``; any contour becomes the nearest of the four

