@@ -18,8 +18,8 @@ import hashlib
 import logging
 import shutil
 import sqlite3
-from asyncio import wrap_future
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from typing import Any, Literal
 import sqlite_utils
 from sqlite_utils import Migrations
 
+from common.audio.provenance import AigcLabel, Provenance
 from edge.db import DatabaseGone, Store
 
 HALF_LIFE_S = 7 * 24 * 3600.0
@@ -136,6 +137,41 @@ class Rendition:
         """Digest of the master."""
         return hashlib.sha256(self.master).hexdigest()
 
+    def provenance(self, label: AigcLabel) -> Provenance:
+        """Where it comes from, for a master that does not say so itself.
+
+        Args:
+            label: The operator's AI-content label.
+
+        Returns:
+            Its provenance.
+        """
+        return Provenance(
+            engine=self.engine,
+            pack=self.pack,
+            pack_sha256=self.pack_sha256,
+            verified=self.verified,
+            table_version=self.table_version,
+            rules_version=self.rules_version,
+            seed=self.seed,
+            label=label,
+        )
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A rendition that was found.
+
+    Attributes:
+        row: Where it is kept.
+        sha256: Digest of its master, which was compared.
+        rendition: Itself.
+    """
+
+    row: int
+    sha256: str
+    rendition: Rendition
+
 
 _COLUMNS = tuple(Rendition.__dataclass_fields__)
 _BEST = f"""
@@ -191,7 +227,7 @@ class Cache:
 
     def best(
         self, phrase_key: str, *, pack_sha256: str, min_quality: int = 0
-    ) -> tuple[int, Rendition] | None:
+    ) -> Hit | None:
         """Find the rendition to play.
 
         Args:
@@ -200,7 +236,7 @@ class Cache:
             min_quality: Lowest rank that counts.
 
         Returns:
-            Its row and itself; None when nothing fits or the file is unusable.
+            It; None when nothing fits or the file is unusable.
         """
         try:
             rows = self.store.read(_BEST, (phrase_key, min_quality, pack_sha256))
@@ -209,7 +245,7 @@ class Cache:
         for row in rows:
             rendition = _rendition(row)
             if rendition.sha256 == row["sha256"]:
-                return row["id"], rendition
+                return Hit(row["id"], row["sha256"], rendition)
             log.error("rendition %d is damaged and dropped", row["id"])
             self._drop(row["id"])
         return None
@@ -239,17 +275,17 @@ class Cache:
 
         self.store.write(change)
 
-    async def put(self, rendition: Rendition) -> int:
+    def put(self, rendition: Rendition) -> Future[int]:
         """Keep a rendition; one of the same key and pack is replaced.
 
         Args:
             rendition: A complete utterance.
 
         Returns:
-            Its row, after the commit has reached the disk.
+            Its row, set after the commit has reached the disk. Fails with
+            :class:`DatabaseGone` when the file is unusable or the disk is full.
 
         Raises:
-            DatabaseGone: It is not kept: the file is unusable or the disk is full.
             ValueError: It holds no sound, or is larger than the whole budget.
         """
         size = len(rendition.master)
@@ -272,13 +308,14 @@ class Cache:
                     rendition.pack_sha256,
                 ),
             )
-            row = db.table("renditions").insert(values).last_pk
-            self._make_room(db, now, keep=int(row))
-            return int(row)
+            table = db.table("renditions").insert(values)
+            row = int(str(table.last_pk))
+            self._make_room(db, now, keep=row)
+            return row
 
-        return await wrap_future(self.store.write(change))
+        return self.store.write(change)
 
-    async def clear(self) -> int:
+    def clear(self) -> Future[int]:
         """Forget every rendition.
 
         Returns:
@@ -288,7 +325,7 @@ class Cache:
         def change(db: sqlite_utils.Database) -> int:
             return db.conn.execute("DELETE FROM renditions").rowcount
 
-        return await wrap_future(self.store.write(change))
+        return self.store.write(change)
 
     def stats(self) -> CacheStats:
         """How full the cache is now."""
@@ -346,8 +383,8 @@ def value(facts: tuple[int, int, float, int, str], now: float) -> float:
     """
     size, plays, played, render_ms, origin = facts
     weight = CLOUD_WEIGHT if origin == "cloud" else 1.0
-    silence = max(0.0, now - played)
-    return weight * (1 + plays) * (1 + render_ms) / size * 0.5 ** (silence / HALF_LIFE_S)
+    decay: float = 2.0 ** (-max(0.0, now - played) / HALF_LIFE_S)
+    return weight * (1 + plays) * (1 + render_ms) / size * decay
 
 
 def _values(rendition: Rendition) -> dict[str, Any]:

@@ -6,12 +6,14 @@ a default that suits a shop.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+from common.files import edge_data
+from common.settings import Section, tier_config
 
 MIB = 1024 * 1024
 DEFAULT_PORT = 8701
@@ -19,52 +21,39 @@ DEFAULT_PORT = 8701
 Mode = Literal["local", "hybrid", "cloud"]
 
 
-def default_data() -> Path:
-    """Where a box keeps its state when nobody says otherwise."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/yaohe-edge")
-    return Path.home() / ".local" / "state" / "yaohe" / "edge"
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class HttpSettings(_Section):
+class HttpSettings(Section):
     """The door on the shop's network.
 
     Attributes:
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one and prints it.
-        max_body_bytes: Longest request body that is read.
         keep_alive_s: How long an idle connection is kept.
     """
 
     host: str = "0.0.0.0"  # noqa: S104 - devices of the shop call the box by its address
     port: int = Field(DEFAULT_PORT, ge=0, le=65535)
-    max_body_bytes: int = Field(1 * MIB, ge=1024)
     keep_alive_s: int = Field(75, ge=1)
 
 
-class CacheSettings(_Section):
+class CacheSettings(Section):
     """What the box keeps of what it has said.
 
     Attributes:
         budget_bytes: Most bytes of masters on disk.
         min_free_bytes: Nothing is written when the disk has less left.
-        hot_bytes: Most bytes of finished answers in memory.
+        hot_bytes: Memory for renditions that play all the time.
         max_rendition_s: Longer speech is spoken and not kept.
         readings: Texts whose reading is remembered.
     """
 
     budget_bytes: int = Field(256 * MIB, ge=0)
     min_free_bytes: int = Field(64 * MIB, ge=0)
-    hot_bytes: int = Field(24 * MIB, ge=0)
+    hot_bytes: int = Field(48 * MIB, ge=0)
     max_rendition_s: float = Field(30.0, gt=0, le=120)
     readings: int = Field(4096, ge=1)
 
 
-class SynthesisSettings(_Section):
+class SynthesisSettings(Section):
     """How much the box works at a time.
 
     Attributes:
@@ -78,19 +67,43 @@ class SynthesisSettings(_Section):
     ahead_s: float = Field(15.0, gt=0, le=120)
 
 
-class PolicySettings(_Section):
+class PolicySettings(Section):
     """Who speaks.
 
     Attributes:
         mode: ``local`` never asks the cloud, ``cloud`` asks it first, ``hybrid`` asks
             it when the box cannot.
-        deadline_ms: First audio is due by then; a slower source is passed over.
+        deadline_ms: First audio of the cloud is due by then, or the box speaks.
         min_quality: Lowest rank of a rendition or pack that counts as good enough.
     """
 
     mode: Mode = "hybrid"
     deadline_ms: int = Field(800, ge=1)
     min_quality: int = Field(0, ge=0, le=100)
+
+
+class LabelSettings(Section):
+    """The AI-content label that every sound carries (GB 45438-2025).
+
+    Attributes:
+        producer: Name or code of the service that generates.
+        propagator: Name or code of the service that spreads, if another.
+    """
+
+    producer: str = "Yaohe"
+    propagator: str = ""
+
+
+class LogSettings(Section):
+    """Logging.
+
+    Attributes:
+        level: Least level written.
+        form: One line for a person, or one JSON object.
+    """
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    form: Literal["plain", "json"] = "plain"
 
 
 class EdgeSettings(BaseSettings):
@@ -103,22 +116,17 @@ class EdgeSettings(BaseSettings):
         cache: What is kept.
         synthesis: How much work at a time.
         policy: Who speaks.
-        log_level: Least serious message that is logged.
+        label: The AI-content label.
+        log: Logging.
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix="YAOHE_EDGE_",
-        env_nested_delimiter="__",
-        env_file=".env",
-        env_file_encoding="utf-8",
-        extra="ignore",
-        frozen=True,
-    )
+    model_config = tier_config("edge")
 
-    data: Path = Field(default_factory=default_data)
+    data: Path = Field(default_factory=edge_data)
     pack: Path | None = None
     http: HttpSettings = HttpSettings()
     cache: CacheSettings = CacheSettings()
     synthesis: SynthesisSettings = SynthesisSettings()
     policy: PolicySettings = PolicySettings()
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    label: LabelSettings = LabelSettings()
+    log: LogSettings = LogSettings()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import os
 import signal
@@ -56,12 +55,12 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
 
 
 def put(cache: Cache, **changes: object) -> int:
-    return asyncio.run(cache.put(dataclasses.replace(BASE, **changes)))  # type: ignore[arg-type]
+    return cache.put(dataclasses.replace(BASE, **changes)).result(WAIT_S)  # type: ignore[arg-type]
 
 
 def found(cache: Cache, **asked: object) -> Rendition | None:
     hit = cache.best(BASE.phrase_key, **({"pack_sha256": PACK} | asked))  # type: ignore[arg-type]
-    return hit[1] if hit else None
+    return hit.rendition if hit else None
 
 
 def test_what_was_put_comes_back_unchanged(cache: Cache) -> None:
@@ -151,7 +150,8 @@ def test_the_least_valuable_leaves_when_the_budget_is_full(tmp_path: Path) -> No
     cache.flush_plays()
     put(cache, phrase_key="f" * 32, master=bytes(1000))
     kept = {
-        row["phrase_key"] for row in cache.store.read("SELECT phrase_key FROM renditions")
+        row["phrase_key"]
+        for row in cache.store.read("SELECT phrase_key FROM renditions")
     }
     assert {f"{n:032}" for n in range(1, 10, 2)} <= kept
     assert "f" * 32 in kept
@@ -201,13 +201,13 @@ def test_a_damaged_file_gives_misses_and_then_works_again(tmp_path: Path) -> Non
 
 
 WRITER = """
-import asyncio, dataclasses, sys
+import sys
 from pathlib import Path
 from edge.cache import Cache, Rendition
 
 values = {values!r}
 
-async def main():
+def main():
     cache = Cache(Path(sys.argv[1]), budget_bytes=10**9, min_free_bytes=0,
                   now=lambda: 1.8e9)
     cache.store.wait_open(20)
@@ -215,12 +215,12 @@ async def main():
     while True:
         key = f"{{number:032}}"
         one = Rendition(**(values | {{"phrase_key": key, "master": key.encode() * 500}}))
-        await cache.put(one)
+        cache.put(one).result()
         sys.stdout.write(key + "\\n")
         sys.stdout.flush()
         number += 1
 
-asyncio.run(main())
+main()
 """
 
 
@@ -247,6 +247,6 @@ def test_nothing_acknowledged_is_lost_by_kill_minus_nine(tmp_path: Path) -> None
     for key in acknowledged:
         hit = cache.best(key, pack_sha256=PACK)
         assert hit is not None, key
-        assert hit[1].master == key.encode() * 500
+        assert hit.rendition.master == key.encode() * 500
     assert cache.stats().rebuilt == 0
     cache.close()

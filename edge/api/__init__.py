@@ -1,0 +1,1 @@
+"""The box's door on the shop's network."""

@@ -1,0 +1,62 @@
+"""The box's application: routes around one service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from common.version import VERSION
+from edge.api import errors, health, listing, pages, speech
+from edge.service import Service
+
+EXPOSED_HEADERS = (
+    *("X-Yaohe-Utterance", "X-Yaohe-Tier", "X-Yaohe-Substituted", "X-Yaohe-Reason"),
+    *("ETag", "Content-Range", "Accept-Ranges", "Retry-After"),
+)
+"""Headers that a page of another origin may read."""
+
+
+def create_app(service: Service) -> FastAPI:
+    """Build the application.
+
+    Args:
+        service: The box; started and stopped with the application.
+
+    Returns:
+        An application.
+    """
+    app = FastAPI(
+        title="Yaohe box",
+        version=VERSION,
+        lifespan=_lifespan,
+        # Their pages load scripts from the internet, which a shop may not have.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    # A page of another origin may listen; it may not make the box work by POST.
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=["*"],
+        allow_methods=["GET", "HEAD"],
+        allow_headers=["Range", "If-None-Match"],
+        expose_headers=EXPOSED_HEADERS,
+    )
+    errors.install(app)
+    for room in (speech, listing, health, pages):
+        app.include_router(room.router)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service = cast(Service, app.state.service)
+    await service.start()
+    try:
+        yield
+    finally:
+        await service.stop()

@@ -1,0 +1,75 @@
+"""Pages for the shop: how the box is, and why it reads a text as it does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
+
+from common.errors import YaoheError
+from common.protocol.synthesis import MAX_INPUT_CHARACTERS, mended
+from common.version import VERSION
+from edge.api.deps import ServicePart
+from edge.doctor import look
+
+WEB = Path(__file__).resolve().parents[1] / "web"
+
+router = APIRouter()
+
+
+@router.get("/", include_in_schema=False)
+async def status_page() -> FileResponse:
+    """The status page."""
+    return FileResponse(WEB / "status.html", media_type="text/html")
+
+
+@router.get("/reading", include_in_schema=False)
+async def reading_page() -> FileResponse:
+    """The page that shows text and reading side by side."""
+    return FileResponse(WEB / "reading.html", media_type="text/html")
+
+
+@router.get("/v1/status")
+async def status(service: ServicePart) -> dict[str, Any]:
+    """Say what the doctor knows about this box, and what it has done."""
+    checks = await asyncio.to_thread(look, service.settings, service.clock)
+    stage, cache = service.stage, service.cache
+    stats = cache.stats() if cache is not None else None
+    return {
+        "version": VERSION,
+        "uptime_s": round(time.monotonic() - service.started, 1),
+        "ready": service.is_ready,
+        "failure": service.failure,
+        "packs": [
+            {"name": p.name, "sha256": p.sha256, "quality": p.quality}
+            for p in service.packs.loaded
+        ],
+        "voices": service.repertoire,
+        "tiers": dict(service.tiers),
+        "cache": {
+            "phrases": stats.renditions if stats else 0,
+            "bytes": stats.size_bytes if stats else 0,
+        },
+        "speaking": stage.active,
+        "rtf": round(stage.busy_s / stage.made_s, 4) if stage.made_samples else None,
+        "checks": [check.as_dict() for check in checks],
+    }
+
+
+@router.get("/v1/reading")
+async def reading(
+    service: ServicePart, text: str = "", dialect: str = "zh"
+) -> dict[str, Any]:
+    """Read a text and say why it is read so; nothing is spoken."""
+    if len(text) > MAX_INPUT_CHARACTERS:
+        raise YaoheError(
+            "input_too_long",
+            f"text is longer than {MAX_INPUT_CHARACTERS} characters",
+            param="text",
+        )
+    found = await service.readings.read(mended(text), dialect)
+    return {"text": found.reading.text, "dialect": dialect, **found.reading.as_dict()}

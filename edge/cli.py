@@ -1,0 +1,220 @@
+"""``yaohe-edge``: say, run, doctor, read.
+
+Rules: settings are read once, here; bad input is one clear line on standard error and
+exit code 2; what a program may want to read goes to standard output, the rest to
+standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from common import log
+from common.errors import YaoheError
+from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE
+from common.settings import settings_error
+from common.version import VERSION
+from edge.settings import EdgeSettings
+
+BAD_INPUT = 2
+"""Exit code for what the caller has to change."""
+NOT_WELL = 1
+"""Exit code of ``doctor`` when something must be mended."""
+
+app = typer.Typer(
+    help="A box that speaks: from its cache or its own voice, with no network.\n\n"
+    "Hear it in one line:\n\n"
+    "    yaohe-edge say '今日特价，新鲜草莓每斤9.9元，买一送一。' --out a.wav",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+Dialect = Annotated[
+    str, typer.Option(help="zh Mandarin, gd Cantonese, sc Chengdu dialect.")
+]
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+def _clearly(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn errors that a caller can mend into one line and exit code 2."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except YaoheError as error:
+            _complain(f"{error.code}: {error.message}")
+        except OSError as error:
+            _complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+
+    return run
+
+
+def _complain(line: str) -> None:
+    typer.echo(f"yaohe-edge: {' '.join(line.splitlines())}", err=True)
+    raise typer.Exit(BAD_INPUT)
+
+
+def _settings(**given: Any) -> EdgeSettings:
+    """Settings from the environment, and over them what the command line gives."""
+    try:
+        return EdgeSettings(**{name: v for name, v in given.items() if v is not None})
+    except ValidationError as refusal:
+        raise settings_error(refusal, "edge") from None
+
+
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"yaohe-edge {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which."),
+    ] = False,
+) -> None:
+    """Options of every command."""
+
+
+@app.command()
+@_clearly
+def say(
+    text: Annotated[str, typer.Argument(help="What to say.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="File to write: .wav .mp3 .flac .opus .pcm, by its ending."),
+    ],
+    dialect: Dialect = DEFAULT_DIALECT,
+    voice: Annotated[str, typer.Option(help="Who speaks.")] = DEFAULT_VOICE,
+    speed: Annotated[float, typer.Option(help="0.25 to 4.")] = 1.0,
+    pack: Annotated[
+        Path | None, typer.Option(help="Speak with the pack in this folder.")
+    ] = None,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Trust that pack without a signature.")
+    ] = False,
+    receipt: Annotated[
+        bool, typer.Option("--receipt", help="Print how the text was read, as JSON.")
+    ] = False,
+    skip_unreadable: Annotated[
+        bool,
+        typer.Option("--skip-unreadable", help="Leave out what nobody can read."),
+    ] = False,
+) -> None:
+    """Say a text into a file, without any server.
+
+    Example: yaohe-edge say '第12桌请取餐' --out a.wav --receipt
+    """
+    from edge.say import say_to_file
+
+    log.set_up("warning")
+    told = say_to_file(
+        _settings(),
+        {
+            "input": text,
+            "dialect": dialect,
+            "voice": voice,
+            "speed": speed,
+            "on_unreadable": "skip" if skip_unreadable else "fail",
+        },
+        out,
+        pack=pack,
+        is_unsigned=unsigned,
+    )
+    if receipt:
+        typer.echo(json.dumps(told.account.as_dict(), ensure_ascii=False, indent=2))
+    typer.echo(told.line, err=True)
+
+
+@app.command()
+@_clearly
+def run(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on; all by default.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 takes a free one.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the box's state.")] = None,
+) -> None:
+    """Answer the shop's devices over HTTP until stopped.
+
+    Then open http://BOX:8701/ or GET /v1/audio/speech?input=今日特价
+    """
+    from edge.serve import serve
+
+    settings = _settings(data=data)
+    http = settings.http.model_dump() | {
+        name: value
+        for name, value in (("host", host), ("port", port))
+        if value is not None
+    }
+    serve(_settings(data=data, http=http))
+
+
+@app.command()
+@_clearly
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what is wrong with this box, and what to do about it.
+
+    Exit code 1 when the shop may hear nothing.
+    """
+    from edge.doctor import examine
+
+    checks = examine(_settings())
+    if as_json:
+        found = [check.as_dict() for check in checks]
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        for check in checks:
+            advice = f" {check.advice}" if check.advice else ""
+            typer.echo(f"{check.verdict:4}  {check.name:9} {check.says}{advice}")
+    if any(check.verdict == "fail" for check in checks):
+        raise typer.Exit(NOT_WELL)
+
+
+@app.command()
+@_clearly
+def read(
+    text: Annotated[str, typer.Argument(help="What to read.")] = "",
+    dialect: Dialect = DEFAULT_DIALECT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_lines: Annotated[
+        bool,
+        typer.Option(
+            "--jsonl",
+            help='Read objects {"id", "text", "dialect"} from standard input, '
+            "one a line, and print one a line.",
+        ),
+    ] = False,
+) -> None:
+    """Show how a text is read, syllable by syllable, and by which rule."""
+    from edge import reading
+
+    if as_lines:
+        if not reading.read_lines(sys.stdin.buffer, sys.stdout):
+            raise typer.Exit(BAD_INPUT)
+        return
+    if not text:
+        raise YaoheError("nothing_to_say", "give a text, or --jsonl")
+    typer.echo(reading.read_one(text, dialect, as_json=as_json))

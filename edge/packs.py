@@ -1,0 +1,151 @@
+"""The voices a box has at hand, by voice and dialect.
+
+Rules: one pack is active for each voice and dialect; the starter pack that came with
+the software is always there, read-only, and speaks when nothing else can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from common.audio.pcm import Pcm
+from common.audio.provenance import AigcLabel, Provenance
+from common.text import RULES_VERSION
+from common.text.symbols import TABLE_VERSION, Symbol
+from common.voice.pack import load_pack, starter_directory
+from common.voice.speak import Speaker
+
+ENGINE = "packed"
+"""Name of the engine in provenances."""
+
+
+class Voice(Protocol):
+    """What speaks symbols; :class:`common.voice.Speaker` does."""
+
+    @property
+    def voices(self) -> Sequence[str]:
+        """Logical voices, the default first."""
+
+    @property
+    def dialects(self) -> Sequence[str]:
+        """Dialects that all of them speak."""
+
+    def speak(
+        self,
+        symbols: Sequence[Symbol],
+        *,
+        voice: str,
+        dialect: str = "zh",
+        speed: float = 1.0,
+        pitch: float = 0.0,
+        volume: float = 0.0,
+    ) -> Iterator[Pcm]:
+        """Speak, chunk by chunk."""
+
+
+@dataclass(frozen=True)
+class LoadedPack:
+    """A pack that is ready to speak.
+
+    Attributes:
+        name: ``name@version``.
+        sha256: Digest of its manifest.
+        quality: Rank, 0 to 100.
+        is_verified: Whether its signature, or the wheel's, vouches for it.
+        voice: What speaks.
+    """
+
+    name: str
+    sha256: str
+    quality: int
+    is_verified: bool
+    voice: Voice
+
+    def can(self, voice: str, dialect: str) -> bool:
+        """Whether it speaks a dialect in a voice."""
+        return voice in self.voice.voices and dialect in self.voice.dialects
+
+    def provenance(self, label: AigcLabel) -> Provenance:
+        """What a rendition by this pack carries.
+
+        Args:
+            label: The operator's AI-content label.
+
+        Returns:
+            Its provenance.
+        """
+        return Provenance(
+            engine=ENGINE,
+            pack=self.name,
+            pack_sha256=self.sha256,
+            verified=self.is_verified,
+            table_version=TABLE_VERSION,
+            rules_version=RULES_VERSION,
+            label=label,
+        )
+
+
+class Packs:
+    """The packs of a box."""
+
+    def __init__(self, active: Sequence[LoadedPack], starter: LoadedPack | None) -> None:
+        """Take the packs up.
+
+        Args:
+            active: Packs in use, the preferred first.
+            starter: The pack that came with the software, if it could be loaded.
+        """
+        self._active = tuple(active)
+        self.starter = starter
+
+    def active(self, voice: str, dialect: str) -> LoadedPack | None:
+        """The pack in use for a voice and dialect, if any can speak it."""
+        return next((p for p in self._active if p.can(voice, dialect)), None)
+
+    @property
+    def loaded(self) -> tuple[LoadedPack, ...]:
+        """Every pack once, the preferred first."""
+        starter = (self.starter,) if self.starter else ()
+        return tuple(dict.fromkeys((*self._active, *starter)))
+
+    @property
+    def repertoire(self) -> dict[str, tuple[str, ...]]:
+        """Voices that can be asked for, and the dialects that each speaks."""
+        spoken: dict[str, dict[str, None]] = {}
+        for pack in self.loaded:
+            for voice in pack.voice.voices:
+                spoken.setdefault(voice, {}).update(
+                    dict.fromkeys(pack.voice.dialects)
+                )
+        return {voice: tuple(dialects) for voice, dialects in spoken.items()}
+
+
+def load(directory: Path, *, is_trusted: bool) -> LoadedPack:
+    """Check a pack, load its networks and speak a first time to nobody.
+
+    Args:
+        directory: The pack's folder.
+        is_trusted: Whether the caller vouches for it; otherwise it needs a signature.
+
+    Returns:
+        The pack, ready to speak.
+
+    Raises:
+        YaoheError: ``pack_invalid`` with the reason.
+    """
+    pack = load_pack(directory, trusted=is_trusted)
+    return LoadedPack(
+        pack.label, pack.sha256, pack.manifest.quality, is_trusted, Speaker(pack)
+    )
+
+
+def load_starter() -> LoadedPack:
+    """The pack that came with the software; the wheel vouches for it.
+
+    Raises:
+        YaoheError: ``pack_invalid`` with the reason.
+    """
+    return load(starter_directory(), is_trusted=True)

@@ -1,0 +1,338 @@
+"""Who speaks: cache, else the active pack, else the cloud, else what is left, declared.
+
+Only this module knows the order. Rules:
+
+* A source that cannot, is not good enough or fails before its first sound is passed
+  over, and the reason goes along to whoever speaks in the end.
+* What was not asked for is never spoken silently: another dialect needs the caller's
+  permission, another voice is declared.
+* Only utterances that came to their end are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from common.audio.provenance import AigcLabel, Provenance
+from common.errors import YaoheError
+from common.protocol.synthesis import (
+    DEFAULT_DIALECT,
+    DEFAULT_MODEL,
+    DEFAULT_VOICE,
+    SpeechRequest,
+    Tier,
+    unknown_model,
+    unknown_voice,
+)
+from common.speech import Speech, Whole, require_speakable
+from common.text.receipt import Receipt
+from edge.begun import Begun
+from edge.keeper import Finished
+from edge.readings import Read
+
+if TYPE_CHECKING:
+    from edge.cache import Cache
+    from edge.cloud_stream import CloudStream
+    from edge.hot import Hot
+    from edge.keeper import Keeper
+    from edge.packs import LoadedPack, Packs
+    from edge.readings import Readings
+    from edge.settings import PolicySettings
+    from edge.stage import Stage
+
+LOGICAL_VOICES = (DEFAULT_VOICE, "man")
+"""Voices that exist in every chain, whether or not this box has them."""
+LAST_RESORT: Tier = "last-resort"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Turn:
+    """One request on its way through the sources.
+
+    Attributes:
+        request: What is asked for, or what stands in for it.
+        utterance: Its id.
+        read: How it is read.
+        key: Its phrase key.
+        began: When it came, monotonic seconds.
+        substituted: What stands in for what was asked.
+        passed: Why the sources so far did not speak.
+        failed: Digests of packs that failed in this turn.
+        error: What the caller is told if nobody speaks.
+    """
+
+    request: SpeechRequest
+    utterance: str
+    read: Read
+    key: str
+    began: float
+    substituted: str | None = None
+    passed: list[str] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+    error: YaoheError | None = None
+
+    def reason(self, chosen: str) -> str:
+        """Why the one who speaks does.
+
+        Args:
+            chosen: What speaks for it.
+
+        Returns:
+            That, and why the others did not.
+        """
+        return "; ".join([*self.passed, chosen])
+
+
+class Policy:
+    """Chooses who speaks."""
+
+    def __init__(
+        self,
+        *,
+        packs: Packs,
+        cache: Cache | None,
+        keeper: Keeper | None,
+        hot: Hot,
+        stage: Stage,
+        readings: Readings,
+        settings: PolicySettings,
+        label: AigcLabel,
+        cloud: CloudStream | None = None,
+    ) -> None:
+        """Put the sources together.
+
+        Args:
+            packs: The voices at hand.
+            cache: What was said before; None keeps and finds nothing.
+            keeper: Who writes to it.
+            hot: What of it is ready in memory.
+            stage: Where packs speak.
+            readings: How texts are read.
+            settings: Mode, deadline and least quality.
+            label: The AI-content label of new renditions.
+            cloud: The cloud; None where the box has none.
+        """
+        self._packs = packs
+        self._cache = cache
+        self._keeper = keeper
+        self._hot = hot
+        self._stage = stage
+        self._readings = readings
+        self._settings = settings
+        self._label = label
+        self._cloud = cloud
+
+    @property
+    def repertoire(self) -> dict[str, tuple[str, ...]]:
+        """Voices that can be asked for, and the dialects that each speaks."""
+        known = {DEFAULT_VOICE: ()} | self._packs.repertoire
+        cloud = self._cloud.repertoire if self._cloud else {}
+        for voice, dialects in cloud.items():
+            known[voice] = tuple(dict.fromkeys((*known.get(voice, ()), *dialects)))
+        return {voice: dialects for voice, dialects in known.items() if dialects}
+
+    async def speak(self, request: SpeechRequest, utterance: str) -> Speech:
+        """Speak a request.
+
+        Args:
+            request: A checked request.
+            utterance: Its id.
+
+        Returns:
+            Speech whose first sound is there; whoever takes its chunks closes them.
+
+        Raises:
+            YaoheError: Why there is no sound.
+        """
+        began = time.monotonic()
+        self._require_known(request)
+        turn = await self._turn(request, utterance, began)
+        speech = await self._spoken(turn)
+        if speech is None and self._may_change_dialect(turn):
+            turn = await self._instead(turn, dialect=DEFAULT_DIALECT)
+            speech = await self._spoken(turn)
+        if speech is None:
+            speech = await self._last_resort(turn)
+        speech.first_audio_ms = (time.monotonic() - began) * 1000
+        return speech
+
+    async def _spoken(self, turn: Turn) -> Speech | None:
+        """Cache, then the active pack and the cloud in the order of the mode."""
+        if self._settings.mode == "cloud":
+            return (
+                await self._cached(turn)
+                or await self._from_cloud(turn)
+                or await self._from_active_pack(turn)
+            )
+        return (
+            await self._cached(turn)
+            or await self._from_active_pack(turn)
+            or await self._from_cloud(turn)
+        )
+
+    async def _cached(self, turn: Turn) -> Speech | None:
+        if self._cache is None:
+            return None
+        asked = turn.request
+        pack = self._packs.active(asked.voice, turn.read.reading.dialect)
+        hit = self._cache.best(
+            turn.key,
+            pack_sha256=pack.sha256 if pack else "",
+            min_quality=self._settings.min_quality,
+        )
+        if hit is None:
+            return None
+        needs_pcm = asked.response_format != "opus"
+        rendition = hit.rendition
+        try:
+            whole = await self._hot.whole(
+                hit.sha256, rendition.master, needs_pcm=needs_pcm
+            )
+        except YaoheError:
+            log.exception("a cached master cannot be played", extra={"row": hit.row})
+            return None
+        self._cache.count_play(hit.row)
+        said = whole.opus.comments if whole.opus else ()
+        return Speech(
+            turn.utterance,
+            Receipt(turn.utterance, turn.read.reading, rendition.enforced),
+            tier="cache",
+            reason=turn.reason(f"cached rendition by {rendition.engine}"),
+            provenance=Provenance.from_comments(said)
+            or rendition.provenance(self._label),
+            whole=whole,
+            substituted=turn.substituted,
+        )
+
+    async def _from_active_pack(self, turn: Turn) -> Speech | None:
+        voice, dialect = turn.request.voice, turn.read.reading.dialect
+        pack = self._packs.active(voice, dialect)
+        if pack is None:
+            turn.passed.append(f"no pack speaks {dialect} as {voice}")
+            return None
+        if pack.quality < self._settings.min_quality:
+            turn.passed.append(f"{pack.name} is below the least quality")
+            return None
+        return await self._from_pack(turn, pack, "edge", "the active pack can")
+
+    async def _from_cloud(self, turn: Turn) -> Speech | None:
+        if self._settings.mode == "local":
+            turn.passed.append("the mode is local")
+            return None
+        if self._cloud is None or not self._cloud.is_up:
+            turn.passed.append("no cloud")
+            return None
+        deadline_ms = turn.request.deadline_ms or self._settings.deadline_ms
+        left_s = deadline_ms / 1000 - (time.monotonic() - turn.began)
+        if left_s <= 0:
+            turn.passed.append("no time left for the cloud")
+            return None
+        try:
+            speech = await self._cloud.speak(turn.request, turn.utterance, left_s)
+        except YaoheError as error:
+            turn.passed.append(f"the cloud answered {error.code}")
+            turn.error = error
+            return None
+        speech.reason = turn.reason("the cloud can")
+        speech.substituted = turn.substituted or speech.substituted
+        return speech
+
+    async def _last_resort(self, turn: Turn) -> Speech:
+        """The starter pack, in its own voice if need be; else the error."""
+        starter = self._packs.starter
+        if starter is not None:
+            voice, dialect = turn.request.voice, turn.read.reading.dialect
+            if not starter.can(voice, dialect) and dialect in starter.voice.dialects:
+                turn = await self._instead(turn, voice=starter.voice.voices[0])
+            is_able = starter.can(turn.request.voice, dialect)
+            if is_able and starter.sha256 not in turn.failed:
+                speech = await self._cached(turn) or await self._from_pack(
+                    turn, starter, LAST_RESORT, "the starter pack is left"
+                )
+                if speech is not None:
+                    return speech
+        raise turn.error or YaoheError(
+            "voice_unavailable", f"nobody can speak this here: {turn.reason('')}"
+        )
+
+    async def _from_pack(
+        self, turn: Turn, pack: LoadedPack, tier: Tier, chosen: str
+    ) -> Speech | None:
+        """Let a pack begin; None, with the reason noted, where it cannot."""
+        asked, reading = turn.request, turn.read.reading
+        provenance = pack.provenance(self._label)
+        finished = Finished(
+            turn.key, asked, turn.read, provenance, pack.quality, turn.utterance
+        )
+        keeper = self._keeper
+        try:
+            listener = self._stage.join(
+                f"{turn.key} {pack.sha256}",
+                lambda: pack.voice.speak(
+                    reading.symbols,
+                    voice=asked.voice,
+                    dialect=reading.dialect,
+                    speed=asked.speed,
+                    pitch=asked.pitch,
+                    volume=asked.volume,
+                ),
+                None
+                if keeper is None
+                else lambda pcm, busy_s: keeper.keep(finished, pcm, busy_s),
+            )
+            begun = await Begun.first(listener, self._patience_s(turn))
+        except YaoheError as error:
+            turn.passed.append(f"{pack.name}: {error.message}")
+            turn.failed.add(pack.sha256)
+            turn.error = error
+            return None
+        return Speech(
+            turn.utterance,
+            Receipt(turn.utterance, reading, enforced=True),
+            tier=tier,
+            reason=turn.reason(chosen),
+            provenance=provenance,
+            chunks=begun,
+            substituted=turn.substituted,
+        )
+
+    def _patience_s(self, turn: Turn) -> float | None:
+        """Seconds to first audio that the caller asked for; None waits."""
+        if turn.request.deadline_ms is None:
+            return None
+        due = turn.began + turn.request.deadline_ms / 1000
+        return max(0.0, due - time.monotonic())
+
+    async def _turn(
+        self, request: SpeechRequest, utterance: str, began: float
+    ) -> Turn:
+        read = await self._readings.read(request.input, request.dialect)
+        require_speakable(read.reading, request)
+        return Turn(request, utterance, read, read.key(request), began)
+
+    async def _instead(self, turn: Turn, **changes: str) -> Turn:
+        """The same turn with another voice or dialect, declared."""
+        request = turn.request.model_copy(update=changes)
+        instead = await self._turn(request, turn.utterance, turn.began)
+        stands_in = (turn.substituted, *changes.values())
+        instead.substituted = ",".join(name for name in stands_in if name)
+        instead.passed, instead.failed = turn.passed, turn.failed
+        instead.error = turn.error
+        return instead
+
+    def _may_change_dialect(self, turn: Turn) -> bool:
+        is_allowed = turn.request.fallback == "mandarin"
+        return is_allowed and turn.request.dialect != DEFAULT_DIALECT
+
+    def _require_known(self, request: SpeechRequest) -> None:
+        if request.model != DEFAULT_MODEL:
+            raise unknown_model(request.model)
+        voice = request.voice
+        if voice not in LOGICAL_VOICES and voice not in self.repertoire:
+            raise unknown_voice(voice)

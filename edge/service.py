@@ -1,0 +1,250 @@
+"""The box: where its parts are put together, started and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from pathlib import Path
+
+from common.audio.provenance import AigcLabel
+from common.errors import YaoheError
+from common.protocol.synthesis import SpeechRequest
+from common.receipts import ReceiptBook
+from common.speech import Speech
+from common.text import read
+from edge.account import Account
+from edge.cache import Cache
+from edge.clock import SAVE_EVERY_S, Clock
+from edge.clock import migrations as state_migrations
+from edge.cloud_stream import CloudStream
+from edge.db import Store
+from edge.hot import Hot
+from edge.keeper import Keeper
+from edge.metrics import EdgeMetrics
+from edge.packs import LoadedPack, Packs, load, load_starter
+from edge.policy import Policy
+from edge.readings import Readings
+from edge.settings import EdgeSettings
+from edge.stage import Stage
+
+HOUSEKEEPING_S = 5.0
+"""How often counted plays are written."""
+OPEN_TIMEOUT_S = 2.0
+"""How long a command waits for the cache; the server never waits."""
+RETRY_WHILE_LOADING_S = 1
+
+log = logging.getLogger(__name__)
+
+
+class Service:
+    """A box that speaks.
+
+    Attributes:
+        settings: What it was told.
+        metrics: What it counts.
+        clock: Its time.
+        cache: What it said before; None when nothing is kept.
+        receipts: What was read lately, and why.
+        hot: What plays all the time, in memory.
+        stage: Where its voices speak.
+        readings: Texts whose reading it remembers.
+        packs: Its voices; empty until they are loaded.
+        failure: Why no voice could be loaded, if none could.
+        started: When it was put together, monotonic seconds.
+        tiers: Utterances begun by each tier.
+    """
+
+    def __init__(
+        self,
+        settings: EdgeSettings,
+        *,
+        packs: Packs | None = None,
+        cloud: CloudStream | None = None,
+        keeps: bool = True,
+    ) -> None:
+        """Put the parts together; nothing is loaded yet.
+
+        Args:
+            settings: What the box was told.
+            packs: Loaded voices; by default the settings name them.
+            cloud: The way to a cloud, if there is one.
+            keeps: Whether what is spoken is kept.
+        """
+        self.settings = settings
+        self.metrics = EdgeMetrics()
+        self._state = Store(settings.data / "state.db", state_migrations)
+        self.clock = Clock(self._state)
+        self.cache = _cache(settings, self.clock) if keeps else None
+        self._keeper = Keeper(self.cache, self.metrics) if self.cache else None
+        self.receipts = ReceiptBook()
+        self.stage = Stage(
+            workers=settings.synthesis.workers,
+            queue=settings.synthesis.queue,
+            ahead_s=settings.synthesis.ahead_s,
+            keep_s=settings.cache.max_rendition_s,
+        )
+        self.hot = Hot(settings.cache.hot_bytes)
+        self.readings = Readings(settings.cache.readings)
+        self.failure: str | None = None
+        self.started = time.monotonic()
+        self.tiers: Counter[str] = Counter()
+        self._cloud = cloud
+        self._given = packs
+        self._loaded = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.packs = packs or Packs((), None)
+        self._policy = self._make_policy()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a voice is loaded."""
+        return bool(self.packs.loaded)
+
+    @property
+    def repertoire(self) -> dict[str, tuple[str, ...]]:
+        """Voices that can be asked for, and the dialects that each speaks."""
+        return self._policy.repertoire
+
+    async def start(self) -> None:
+        """Begin to load; requests may come at once and wait for the voice."""
+        self._tasks = [
+            asyncio.create_task(self._load()),
+            asyncio.create_task(self._keep_house()),
+        ]
+
+    async def loaded(self) -> None:
+        """Wait until the voices are loaded, or could not be."""
+        await self._loaded.wait()
+
+    async def speak(self, request: SpeechRequest, utterance: str) -> Speech:
+        """Speak a request, count it and keep its receipt.
+
+        Args:
+            request: A checked request.
+            utterance: Its id.
+
+        Returns:
+            Speech whose first sound is there; whoever takes its chunks closes them.
+
+        Raises:
+            YaoheError: Why there is no sound.
+        """
+        await self._loaded.wait()
+        speech = await self._policy.speak(request, utterance)
+        self.receipts.keep(Account.of(speech))
+        self.tiers[speech.tier] += 1
+        self.metrics.utterances.labels(speech.tier).inc()
+        waited_ms = speech.first_audio_ms or 0.0
+        self.metrics.first_audio.labels(speech.tier).observe(waited_ms / 1000)
+        log.info(
+            "spoken",
+            extra={
+                "utterance": utterance,
+                "tier": speech.tier,
+                "reason": speech.reason,
+                "first_audio_ms": round(waited_ms, 1),
+            },
+        )
+        return speech
+
+    def exposition(self) -> bytes:
+        """All numbers of the box in Prometheus' text format."""
+        metrics, stage = self.metrics, self.stage
+        metrics.ready.set(self.is_ready)
+        metrics.active.set(stage.active)
+        metrics.synthesis_seconds.set(stage.busy_s)
+        metrics.synthesised_seconds.set(stage.made_s)
+        if self.cache is not None:
+            stats = self.cache.stats()
+            metrics.renditions.set(stats.renditions)
+            metrics.cache_bytes.set(stats.size_bytes)
+            metrics.rebuilt.set(stats.rebuilt)
+            metrics.evicted.set(self.cache.evicted)
+        return metrics.exposition()
+
+    async def stop(self) -> None:
+        """Stop what runs, write what was counted, close the files."""
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self.stage.close()
+        if self._keeper is not None:
+            self._keeper.close()
+        if self.cache is not None:
+            self.cache.close()
+        self.clock.save()
+        self._state.close()
+
+    async def _load(self) -> None:
+        """Load voices and warm the reading up; a failure shows in the health."""
+        try:
+            if self._given is None:
+                self.packs = await asyncio.to_thread(_load_packs, self.settings.pack)
+                self._policy = self._make_policy()
+            await asyncio.to_thread(read, "预热")
+            self.clock.load()
+        except YaoheError as error:
+            self.failure = error.message
+            log.error("no voice can be loaded: %s", error.message)
+        finally:
+            self._loaded.set()
+
+    async def _keep_house(self) -> None:
+        since_saved = 0.0
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_S)
+            if self.cache is not None:
+                self.cache.flush_plays()
+            since_saved += HOUSEKEEPING_S
+            if since_saved >= SAVE_EVERY_S:
+                since_saved = 0.0
+                self.clock.save()
+
+    def _make_policy(self) -> Policy:
+        label = self.settings.label
+        return Policy(
+            packs=self.packs,
+            cache=self.cache,
+            keeper=self._keeper,
+            hot=self.hot,
+            stage=self.stage,
+            readings=self.readings,
+            settings=self.settings.policy,
+            label=AigcLabel(producer=label.producer, propagator=label.propagator),
+            cloud=self._cloud,
+        )
+
+
+def _cache(settings: EdgeSettings, clock: Clock) -> Cache:
+    return Cache(
+        settings.data / "cache.db",
+        budget_bytes=settings.cache.budget_bytes,
+        min_free_bytes=settings.cache.min_free_bytes,
+        now=clock.now,
+    )
+
+
+def _load_packs(active: Path | None) -> Packs:
+    """Load the starter pack and the active one; a bad active pack is passed over."""
+    packs: list[LoadedPack] = []
+    if active is not None:
+        try:
+            packs.append(load(active, is_trusted=False))
+        except YaoheError as error:
+            log.error("the active pack cannot be used: %s", error.message)
+    try:
+        starter = load_starter()
+    except YaoheError:
+        if not packs:
+            raise
+        log.exception("the starter pack cannot be used")
+        return Packs(packs, None)
+    return Packs([*packs, starter], starter)
