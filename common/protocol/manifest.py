@@ -188,7 +188,7 @@ class Manifest(Part):
         name: The pack's name.
         version: SemVer; compare with :func:`common.protocol.version.parse_version`.
         created: When it was packed.
-        voices: Logical voices.
+        voices: Logical voices in the order of their speakers; the first is the default.
         dialects: Dialects it speaks.
         symbols: The symbol table it was made with.
         rules: The text rules it was made with.
@@ -237,6 +237,12 @@ class Manifest(Part):
         if not _FORMAT.fullmatch(value):
             raise ValueError(f"this Yaohe reads {FORMAT}")
         return value
+
+    @field_validator("voices")
+    @classmethod
+    def _order(cls, value: dict[str, Voice]) -> dict[str, Voice]:
+        """Order by speaker: the order in the file is not part of the digest."""
+        return dict(sorted(value.items(), key=lambda pair: (pair[1].speaker, pair[0])))
 
     @model_validator(mode="after")
     def _whole(self) -> Manifest:

@@ -123,6 +123,14 @@ def test_a_later_minor_format_is_read() -> None:
     assert parse_manifest(json.dumps(values).encode()).format == "yaohe-pack/1.3"
 
 
+def test_the_first_voice_is_the_one_of_the_first_speaker() -> None:
+    values = _example()
+    for names in (("a", "z"), ("z", "a")):
+        voices = {name: {"speaker": int(name == "a")} for name in names}
+        data = json.dumps(values | {"voices": voices, "golden": []}).encode()
+        assert list(parse_manifest(data).voices) == ["z", "a"]
+
+
 def test_a_dialect_pack_may_stand_on_the_weights_of_another() -> None:
     values = _example() | {"weights": {}, "requires": {"acoustic": "a" * 64}}
     manifest = parse_manifest(json.dumps(values).encode())
