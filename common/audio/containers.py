@@ -142,6 +142,25 @@ def media_type(response_format: str) -> str:
         ) from None
 
 
+def available_formats() -> tuple[str, ...]:
+    """Find out which formats this machine encodes; it loads their libraries.
+
+    Call it once when a process starts: the first sound then waits for no library.
+
+    Returns:
+        Names of formats, in the order of ``MEDIA_TYPES``.
+    """
+    return tuple(name for name in MEDIA_TYPES if _is_available(name))
+
+
+def _is_available(response_format: str) -> bool:
+    try:
+        _STREAMS[response_format](()).finish()
+    except YaoheError:
+        return False
+    return True
+
+
 def stream_encoder(response_format: str, provenance: Provenance) -> StreamEncoder:
     """Open an encoder for a sound that is still being made.
 

@@ -57,9 +57,10 @@ class FlacStream:
         return b""
 
     def finish(self) -> bytes:
-        """Give the whole file."""
+        """Give the whole file; none where there was no sound."""
         self._file.close()
-        return _with_comments(self._target.getvalue(), self._comments)
+        data = self._target.getvalue()
+        return _with_comments(data, self._comments) if data else b""
 
 
 def write_flac(pcm: Pcm, comments: Comments) -> bytes:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from common.audio.containers import (
     MEDIA_TYPES,
+    available_formats,
     encode_whole,
     media_type,
     read_provenance,
@@ -222,6 +223,19 @@ def test_a_format_without_an_encoder_is_refused(
             attempt()
         assert refusal.value.code == "unsupported_format"
         assert refusal.value.param == "response_format"
+
+
+@pytest.mark.parametrize("name", list(MEDIA_TYPES))
+def test_a_stream_that_ends_at_once_is_no_fault(
+    provenance: Provenance, name: str
+) -> None:
+    encoder = stream_encoder(name, provenance)
+    ended = encoder.feed(np.zeros(0, np.float32)) + encoder.finish()
+    assert len(ended) < 2000
+
+
+def test_every_format_is_available_here() -> None:
+    assert available_formats() == tuple(MEDIA_TYPES)
 
 
 def test_raw_samples_announce_their_rate() -> None:

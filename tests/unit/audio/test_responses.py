@@ -5,7 +5,7 @@ import base64
 import io
 import json
 import wave
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,18 @@ async def test_a_client_that_leaves_stops_the_work(
     await answer.aclose()
     assert running.is_stopped
     assert running.given <= read + 1
+
+
+@pytest.mark.parametrize("more", [{}, {"stream_format": "sse"}])
+async def test_closing_the_body_alone_stops_the_work(
+    sound: Sound, live: Live, engine: type, more: dict[str, object]
+) -> None:
+    running = engine(*(sound(4800) for _ in range(50)))
+    answer = await speech_answer(asked("wav", **more), live(running))
+    assert isinstance(answer.body, AsyncGenerator)
+    await answer.body.__anext__()
+    await answer.body.aclose()
+    assert running.is_stopped
 
 
 async def test_cancelling_the_reader_stops_the_work(sound: Sound, live: Live) -> None:

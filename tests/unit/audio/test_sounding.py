@@ -84,3 +84,19 @@ async def test_a_caller_who_is_cancelled_while_waiting_stops_the_work(
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert stopped.is_set()
+
+
+async def test_an_iterator_that_fails_is_closed() -> None:
+    class Failing(AsyncIterator[Pcm]):
+        is_stopped = False
+
+        async def __anext__(self) -> Pcm:
+            raise YaoheError("queue_full", "busy")
+
+        async def aclose(self) -> None:
+            self.is_stopped = True
+
+    failing = Failing()
+    with pytest.raises(YaoheError):
+        await Sounding(failing).begin()
+    assert failing.is_stopped
