@@ -1,0 +1,239 @@
+"""What the verbs of the command line do: a step, and what is shown of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import typer
+from rich.console import Console
+
+from common.errors import YaoheError
+from common.protocol.manifest import MANIFEST_NAME
+from common.voice.pack import Pack, load_pack
+from distill import evaluate as measuring
+from distill import show, steps
+from distill.corpus import build
+from distill.corpus.sentences import coverage, generate
+from distill.judge.client import Judge
+from distill.judge.score import score
+from distill.notes import read_note
+from distill.places import Places
+from distill.recipe import STAGES, HeldSet, StageName
+from distill.settings import DistillSettings
+
+
+def _console() -> Console:
+    """Standard error: what a program reads goes to standard output."""
+    return Console(stderr=True)
+
+
+def _stages(name: str) -> tuple[StageName, ...]:
+    """The stage of that name, all for an empty one."""
+    chosen = tuple(stage for stage in STAGES if name in ("", stage))
+    if not chosen:
+        raise YaoheError(
+            "invalid_request", f"no stage {name}; there are {', '.join(STAGES)}"
+        )
+    return chosen
+
+
+def show_coverage(places: Places) -> None:
+    """Count a recipe's sentences and symbols."""
+    sentences = list(generate(places.recipe))
+    rows = [
+        {"symbol": name, "count": count}
+        for name, count in sorted(coverage(sentences).items(), key=lambda item: item[1])
+    ]
+    typer.echo(json.dumps({"sentences": len(sentences), "symbols": rows}))
+    rarest = f"{len(sentences)} sentences; the rarest symbols"
+    _console().print(show.table(rows[:12], rarest))
+
+
+def corpus(places: Places, settings: DistillSettings, workers: int) -> None:
+    """Build or finish the corpus."""
+    console = _console()
+    if build.is_built(places.corpus, places.recipe):
+        console.print(f"corpus: {places.corpus} is finished")
+        return
+    with show.bar(console, f"corpus {places.recipe.corpus.name}") as move:
+
+        def advance(progress: build.Progress) -> None:
+            said = f"{progress.seconds / 60:.1f} min of speech"
+            move(progress.done, progress.wanted, said)
+
+        manifest = build.build(
+            places.corpus,
+            places.recipe,
+            settings.kokoro_folder,
+            workers=workers,
+            advance=advance,
+        )
+    hours = {voice: f"{s / 3600:.2f} h" for voice, s in manifest["seconds"].items()}
+    console.print(f"corpus: {manifest['sentences']} sentences, {hours}")
+
+
+def train(
+    places: Places,
+    settings: DistillSettings,
+    stop: Callable[[], bool],
+    stage: str = "",
+) -> bool:
+    """Train; whether all chosen stages are done."""
+    console = _console()
+    plans = places.recipe.stages
+    with show.bar(console, "train") as move:
+
+        def report(name: StageName, step: int, values: dict[str, float]) -> None:
+            losses = " ".join(f"{key} {value:.3g}" for key, value in values.items())
+            move(step, plans[name].steps, f"{name} {losses}")
+
+        is_done = steps.train(places, settings, report, stop, _stages(stage))
+    console.print(f"train: {'done' if is_done else 'stopped'}, {places.run}")
+    return is_done
+
+
+def export(places: Places, stage: str = "joint") -> None:
+    """Export a checkpoint."""
+    draft, was_there = steps.export(places, _stages(stage)[-1])
+    note = read_note(places.export)
+    _console().print(
+        f"export: {note['stage']} step {note['step']}, {note['parameters']} parameters,"
+        f" ONNX against torch {max(note['onnx_against_torch'].values()):.1e},"
+        f" {draft.directory}{' (was there)' if was_there else ''}"
+    )
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to measure; see the command ``evaluate``."""
+
+    held: str
+    count: int
+    voices: tuple[str, ...] = ()
+    with_teacher: bool = True
+    with_quality: bool = False
+
+
+def _held_set(name: str) -> HeldSet:
+    for known in get_args(HeldSet):
+        if name == known:
+            found: HeldSet = known
+            return found
+    raise YaoheError("invalid_request", f"no held set {name}; signage or wide")
+
+
+def _measured_pack(places: Places, folder: Path | None) -> Pack:
+    if folder is None and not (places.draft / MANIFEST_NAME).exists():
+        raise YaoheError(
+            "not_ready", f"no draft in {places.draft}; run the step export"
+        )
+    return load_pack(folder or places.draft, trusted=True)
+
+
+def evaluate(
+    places: Places, settings: DistillSettings, wish: Wish, folder: Path | None = None
+) -> dict[str, Any]:
+    """Measure a pack, by default the draft."""
+    console = _console()
+    voice_pack = _measured_pack(places, folder)
+    known = tuple(voice_pack.manifest.voices)
+    voices = wish.voices or tuple(v for v in known if v in places.recipe.voices)
+    if strangers := [v for v in voices if v not in known]:
+        raise YaoheError("unknown_voice", f"no voice {strangers[0]} in the pack")
+    name = _held_set(wish.held)
+    systems = 2 if wish.with_teacher else 1
+    sounds = min(wish.count, 200) * len(voices) * systems
+    heard = 0
+    with show.bar(console, f"evaluate {name}") as move:
+
+        def advance() -> None:
+            nonlocal heard
+            heard += 1
+            move(heard, sounds, "sounds")
+
+        result = steps.evaluation(
+            places,
+            settings,
+            voice_pack,
+            places.evaluation,
+            name=name,
+            count=wish.count,
+            voices=voices,
+            with_teacher=wish.with_teacher,
+            with_quality=wish.with_quality,
+            advance=advance,
+        )
+    title = f"{voice_pack.label}, {result['count']} held sentences ({name})"
+    console.print(show.table(result["systems"], title))
+    console.print(f"evaluate: {places.evaluation / measuring.RESULT}")
+    return result
+
+
+def evaluate_once(places: Places, settings: DistillSettings) -> None:
+    """Measure the draft as the recipe says, unless that was done."""
+    wanted = places.recipe.evaluation
+    there = read_note(places.evaluation / measuring.RESULT)
+    facts = {
+        "sha256": _measured_pack(places, None).sha256,
+        "held": wanted.held,
+        "count": wanted.count,
+    }
+    if all(there.get(name) == value for name, value in facts.items()):
+        _console().print(f"evaluate: {places.evaluation / measuring.RESULT} is there")
+        return
+    evaluate(places, settings, Wish(wanted.held, wanted.count))
+
+
+def pack(places: Places, name: str = "", to: Path | None = None) -> None:
+    """Cut packs from the draft."""
+    plans = places.recipe.packs
+    if name and name not in plans:
+        raise YaoheError(
+            "not_found", f"no pack {name} in the recipe; it has {', '.join(plans)}"
+        )
+    if to is not None and not name:
+        raise YaoheError("invalid_request", "--to needs --name")
+    for each in [name] if name else list(plans):
+        target = to or places.pack(each)
+        made, was_there = steps.make_pack(places, each, plans[each], target)
+        size = sum(file.size for file in made.manifest.files.values())
+        _console().print(
+            f"pack: {made.label}, {size / 1e6:.1f} MB, {made.sha256[:12]},"
+            f" {target}{' (was there)' if was_there else ''}"
+        )
+
+
+def status(places: Places) -> None:
+    """Show how far a recipe is."""
+    Console().print(show.table(show.status(places), f"recipe {places.recipe.name}"))
+
+
+def judge(
+    settings: DistillSettings, wavs: Sequence[Path], text: str, *, with_quality: bool
+) -> float:
+    """Listen to files and print a line for each.
+
+    Returns:
+        The highest syllable error, 0 without a text.
+    """
+    if missing := [wav for wav in wavs if not wav.is_file()]:
+        raise YaoheError("not_found", f"{missing[0]} is no file")
+    worst = 0.0
+    cache = settings.data / "judge"
+    with Judge(settings.judge, cache, quality=with_quality) as ear:
+        for wav in wavs:
+            heard = ear.hear(wav)
+            line: dict[str, Any] = {"wav": str(wav), "heard": heard.text}
+            if text:
+                found = score(text, heard.text)
+                line["syllable_error"] = round(found.rate, 4)
+                line["errors"], line["syllables"] = found.errors, found.syllables
+                worst = max(worst, found.rate)
+            if heard.quality:
+                line["dnsmos"] = heard.quality
+            typer.echo(json.dumps(line, ensure_ascii=False))
+    return worst

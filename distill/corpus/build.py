@@ -1,0 +1,218 @@
+"""Builds a corpus: the teacher says every sentence once, in one of the voices.
+
+Resumable at any sentence, by one process or by several workers with a teacher each.
+Whatever the number of workers, the same recipe gives the same files.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from common.errors import YaoheError
+from distill.corpus import ledger, quality
+from distill.corpus.ledger import Entry
+from distill.corpus.sentences import Sentence, coverage, generate
+from distill.notes import read_note
+from distill.recipe import Recipe
+from distill.teacher.base import Teacher
+from distill.teacher.kokoro import CARD, DIGESTS, KokoroTeacher
+
+
+@dataclass(frozen=True)
+class Task:
+    """A sentence and the teacher's voice that says it."""
+
+    sentence: Sentence
+    voice: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task: an entry, or the reason why there is none."""
+
+    task: Task
+    entry: Entry | None
+    reason: str = ""
+
+
+@dataclass
+class Progress:
+    """How far a corpus is.
+
+    Attributes:
+        wanted: Sentences in all.
+        done: Sentences that are there or were left out.
+        seconds: Seconds of speech made in this run.
+    """
+
+    wanted: int
+    done: int
+    seconds: float = 0.0
+
+
+@dataclass
+class Work:
+    """What one process needs to do tasks.
+
+    Attributes:
+        folder: The corpus.
+        teacher: The teacher.
+    """
+
+    folder: Path
+    teacher: Teacher
+
+    def do(self, task: Task) -> Outcome:
+        """Let the teacher say a sentence and keep it if it is good."""
+        sentence = task.sentence
+        try:
+            lesson = self.teacher.speak(sentence.symbols, task.voice)
+        except YaoheError as error:
+            if error.code != "input_too_long":
+                raise
+            return Outcome(task, None, error.message)
+        if reason := quality.fault(lesson, sentence.symbols):
+            return Outcome(task, None, reason)
+        seconds, sha256 = ledger.save(
+            self.folder, sentence.id, sentence.symbols, lesson
+        )
+        entry = Entry(sentence.id, task.voice, sentence.text, round(seconds, 4), sha256)
+        return Outcome(task, entry)
+
+
+@lru_cache(maxsize=1)
+def _work(folder: Path, teacher: Path) -> Work:
+    """The work of this process, its teacher loaded once."""
+    return Work(folder, KokoroTeacher(teacher))
+
+
+def _do(folder: Path, teacher: Path, task: Task) -> Outcome | YaoheError:
+    """Do a task in a worker; an error comes back as a value, that none is lost."""
+    try:
+        return _work(folder, teacher).do(task)
+    except YaoheError as error:
+        return error
+
+
+def _outcomes(
+    tasks: Sequence[Task], folder: Path, teacher: Path, workers: int
+) -> Iterator[Outcome]:
+    """Do tasks in this process or in several."""
+    do = partial(_do, folder, teacher)
+    if workers == 1:
+        yield from _unless_failed(map(do, tasks))
+        return
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(workers) as pool:
+        yield from _unless_failed(pool.imap_unordered(do, tasks))
+
+
+def _unless_failed(outcomes: Iterable[Outcome | YaoheError]) -> Iterator[Outcome]:
+    """Outcomes, up to the first error."""
+    for outcome in outcomes:
+        if isinstance(outcome, YaoheError):
+            raise outcome
+        yield outcome
+
+
+def plan(recipe: Recipe) -> list[Task]:
+    """All sentences of a recipe, each with its voice.
+
+    Args:
+        recipe: The recipe.
+
+    Returns:
+        Tasks in order; voices take turns.
+    """
+    voices = [voice.teacher for voice in recipe.voices.values()]
+    return [Task(s, voices[s.id % len(voices)]) for s in generate(recipe)]
+
+
+def is_built(folder: Path, recipe: Recipe) -> bool:
+    """Whether the corpus of a recipe is finished."""
+    return _made_by(folder) == recipe.corpus_digest
+
+
+def _made_by(folder: Path) -> str | None:
+    """Digest of the recipe that a finished corpus was made by."""
+    digest = read_note(folder / ledger.MANIFEST).get("recipe_sha256")
+    return None if digest is None else str(digest)
+
+
+def build(
+    folder: Path,
+    recipe: Recipe,
+    teacher: Path,
+    *,
+    workers: int = 1,
+    advance: Callable[[Progress], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Build or finish a corpus.
+
+    Args:
+        folder: The corpus.
+        recipe: The recipe.
+        teacher: The teacher's folder.
+        workers: Processes.
+        advance: Called at the start and after every sentence.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        YaoheError: ``invalid_request`` where the folder holds another recipe's corpus;
+            ``pack_invalid`` where the teacher's files are not right.
+    """
+    made_by = _made_by(folder)
+    if made_by not in (None, recipe.corpus_digest):
+        raise YaoheError(
+            "invalid_request",
+            f"{folder} was made by another recipe; choose another corpus name",
+        )
+    tasks = plan(recipe)
+    with ledger.opened(folder) as book:
+        there = {int(row["id"]): str(row["text"] or "") for row in ledger.rows(folder)}
+        done = there.keys() | {int(row["id"]) for row in ledger.rejected(folder)}
+        left = [task for task in tasks if task.sentence.id not in done]
+        progress = Progress(len(tasks), len(tasks) - len(left))
+        advance(progress)
+        for outcome in _outcomes(left, folder, teacher, workers) if left else ():
+            sentence = outcome.task.sentence
+            if outcome.entry is None:
+                book.reject(sentence.id, sentence.text, outcome.reason)
+            else:
+                book.add(outcome.entry)
+                progress.seconds += outcome.entry.seconds
+            progress.done += 1
+            advance(progress)
+    counts = coverage(task.sentence for task in tasks)
+    foreign = sum(
+        there.get(task.sentence.id, task.sentence.text) != task.sentence.text
+        for task in tasks
+    )
+    return ledger.write_manifest(folder, _facts(recipe, counts, foreign))
+
+
+def _facts(recipe: Recipe, counts: Mapping[str, int], foreign: int) -> dict[str, Any]:
+    """What a manifest says besides what is in the index."""
+    used = {
+        f"voices/{voice.teacher}": voice.teacher for voice in recipe.voices.values()
+    }
+    return {
+        "recipe": recipe.name,
+        "recipe_sha256": recipe.corpus_digest,
+        "seed": recipe.seed,
+        "teacher": CARD.model_dump(mode="json", exclude_none=True),
+        "teacher_files": {
+            "model": CARD.sha256,
+            **{path: DIGESTS[name] for path, name in used.items()},
+        },
+        # Rows that were there before and say something else than this recipe.
+        "foreign_sentences": foreign,
+        "symbols": dict(sorted(counts.items(), key=lambda item: item[1])),
+    }

@@ -1,0 +1,1 @@
+"""Judging speech: a recogniser listens, in an environment of its own."""

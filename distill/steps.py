@@ -1,0 +1,288 @@
+"""The steps from recipe to packs; each knows when it is done and goes on where it was.
+
+Torch is imported only by the steps that train and export. Every step leaves a small
+JSON file that says what it was made from, which is how the next run knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from common.errors import YaoheError
+from common.files import make_directory
+from common.protocol.manifest import MANIFEST_NAME, Teacher, Voice
+from common.voice.pack import Pack, load_pack
+from common.voice.speak import Speaker
+from distill import evaluate, packer
+from distill.corpus.held import held
+from distill.judge.client import Judge
+from distill.notes import read_note, sha256_of, write_note
+from distill.places import Places
+from distill.recipe import STAGES, HeldSet, PackPlan, StageName
+from distill.settings import DistillSettings
+
+Report = Callable[[StageName, int, dict[str, float]], None]
+
+
+def trained_steps(places: Places, stage: StageName) -> int:
+    """Steps that a stage's checkpoint has behind it, 0 without one."""
+    import torch
+
+    path = places.checkpoint(stage)
+    if not path.exists():
+        return 0
+    return int(torch.load(path, weights_only=True)["step"])
+
+
+def train(
+    places: Places,
+    settings: DistillSettings,
+    report: Report,
+    stop: Callable[[], bool],
+    stages: Sequence[StageName] = STAGES,
+) -> bool:
+    """Train the stages that are not done.
+
+    Args:
+        places: The recipe's folders.
+        settings: Threads.
+        report: Called with stage, step and losses now and then.
+        stop: Asked before every step.
+        stages: Which stages.
+
+    Returns:
+        Whether all of them are done.
+
+    Raises:
+        YaoheError: ``not_ready`` where the corpus has nothing to train on.
+    """
+    import torch
+
+    from distill.corpus.dataset import Dataset
+    from distill.student.model import Shape
+    from distill.train import Schedule, Trainer, log_to
+
+    recipe = places.recipe
+    torch.set_num_threads(settings.threads)
+    make_directory(places.run)
+    dataset: Dataset | None = None
+    for stage in stages:
+        plan = recipe.stages[stage]
+        if trained_steps(places, stage) >= plan.steps:
+            continue
+        if dataset is None:
+            slots = {v.teacher: v.speaker for v in recipe.voices.values()}
+            dataset = Dataset(places.corpus, slots)
+        if not dataset.train:
+            raise YaoheError(
+                "not_ready", f"{places.corpus} holds no speech; run the step corpus"
+            )
+        is_joint = stage == "joint"
+        trainer = Trainer(
+            stage,
+            dataset,
+            places.checkpoint(stage),
+            Schedule(
+                plan.steps,
+                rate=plan.rate,
+                warmup=plan.warmup,
+                frames=plan.frames,
+                seed=recipe.seed,
+            ),
+            shape=Shape(**SIZES[recipe.size]),
+            start=places.checkpoint("acoustic") if is_joint else None,
+            also=places.checkpoint("masks") if is_joint else None,
+        )
+        log = log_to(places.log(stage))
+
+        def both(step: int, values: dict[str, float]) -> None:
+            log(step, values)  # noqa: B023 - used before the next stage begins
+            report(stage, step, values)  # noqa: B023
+
+        trainer.run(both, stop)
+        if trainer.step < plan.steps:
+            return False
+    return True
+
+
+SIZES: dict[str, dict[str, int]] = {
+    "shop": {},
+    "tiny": {
+        "width": 48,
+        "encoder": 2,
+        "prosody": 2,
+        "prosody_width": 32,
+        "decoder": 2,
+        "vocoder": 2,
+        "vocoder_width": 48,
+    },
+}
+"""Widths and depths by name; the student's own defaults are the shop's."""
+
+
+def export(places: Places, stage: StageName = "joint") -> tuple[Pack, bool]:
+    """Export a checkpoint as a draft pack.
+
+    Args:
+        places: The recipe's folders.
+        stage: Which checkpoint; an earlier one than ``joint`` can be looked at too.
+
+    Returns:
+        The draft, and whether it was there already.
+
+    Raises:
+        YaoheError: ``not_ready`` without the checkpoint; ``pack_invalid`` where ONNX
+            and torch differ.
+    """
+    path = places.checkpoint(stage)
+    if not path.exists():
+        raise YaoheError("not_ready", f"{path} is missing; run the step train")
+    sha256 = sha256_of(path)
+    facts = read_note(places.export)
+    has_draft = (places.draft / MANIFEST_NAME).exists()
+    if has_draft and facts.get("checkpoint_sha256") == sha256:
+        return load_pack(places.draft, trusted=True), True
+
+    import torch
+
+    from distill.export import export as write_graphs
+    from distill.student.model import Shape, Student
+    from distill.train import adopt
+
+    saved = torch.load(path, weights_only=True)
+    student = Student(Shape(**saved["shape"]))
+    adopt(student, path)
+    if stage != "joint" and places.checkpoint("masks").exists():
+        adopt(student, places.checkpoint("masks"), ("masks",))
+    differences = write_graphs(student, places.draft)
+    created = datetime.now(timezone.utc).replace(microsecond=0)
+    draft = packer.write_draft(
+        places.draft,
+        packer.Origin(
+            name=f"{places.recipe.name}-draft",
+            created=created,
+            voices={
+                name: Voice(speaker=voice.speaker, gender=voice.gender)
+                for name, voice in places.recipe.voices.items()
+            },
+            context=student.shape.context,
+            noise_seed=places.recipe.noise_seed,
+            teacher=_card(places),
+        ),
+    )
+    facts = {
+        "checkpoint_sha256": sha256,
+        "stage": stage,
+        "step": int(saved["step"]),
+        "parameters": sum(p.numel() for p in student.parameters()),
+        "onnx_against_torch": differences,
+        "draft_sha256": draft.sha256,
+        "created": created.isoformat(),
+    }
+    write_note(places.export, facts)
+    return draft, False
+
+
+def _card(places: Places) -> Teacher:
+    from distill.teacher.kokoro import CARD
+
+    voices = ", ".join(
+        f"{name}: {voice.teacher}" for name, voice in places.recipe.voices.items()
+    )
+    return CARD.model_copy(update={"note": f"{CARD.note} Voices: {voices}."})
+
+
+def evaluation(
+    places: Places,
+    settings: DistillSettings,
+    voice_pack: Pack,
+    folder: Path,
+    *,
+    name: HeldSet,
+    count: int,
+    voices: Sequence[str],
+    with_teacher: bool = True,
+    with_quality: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Measure a pack, beside its teacher, on held sentences.
+
+    Args:
+        places: The recipe's folders.
+        settings: Where teacher and judge are.
+        voice_pack: The pack or draft.
+        folder: Where result and sounds go.
+        name: The held set.
+        count: How many of its sentences.
+        voices: Logical voices.
+        with_teacher: Whether the teacher speaks too.
+        with_quality: Whether DNSMOS is estimated.
+        advance: Called after each sound.
+
+    Returns:
+        The result, as it was written.
+
+    Raises:
+        YaoheError: ``not_ready`` without a judge; whatever the voices raise.
+    """
+    speaker = Speaker(voice_pack, provider="cpu", threads=1)
+    systems: list[evaluate.System] = [evaluate.Learnt(speaker)]
+    if with_teacher:
+        systems.insert(0, _teacher_system(places, settings))
+    sentences = held(name)[:count]
+    with Judge(settings.judge, settings.data / "judge", quality=with_quality) as judge:
+        rows = evaluate.measure(systems, voices, sentences, folder, judge, advance)
+    facts = {
+        "recipe": places.recipe.name,
+        "pack": voice_pack.label,
+        "sha256": voice_pack.sha256,
+        "held": name,
+        "count": len(sentences),
+        "quality": with_quality,
+    }
+    sizes = {system.name: system.size for system in systems}
+    return evaluate.write_result(folder, rows, sizes, facts)
+
+
+def _teacher_system(places: Places, settings: DistillSettings) -> evaluate.Taught:
+    from distill.teacher.kokoro import KokoroTeacher, needed_bytes
+
+    return evaluate.Taught(
+        KokoroTeacher(settings.kokoro_folder),
+        {name: voice.teacher for name, voice in places.recipe.voices.items()},
+        needed_bytes(settings.kokoro_folder),
+    )
+
+
+def make_pack(
+    places: Places, name: str, plan: PackPlan, target: Path
+) -> tuple[Pack, bool]:
+    """Cut one pack from the draft.
+
+    Args:
+        places: The recipe's folders.
+        name: Name of the pack.
+        plan: What it holds.
+        target: Its folder.
+
+    Returns:
+        The pack, and whether it was there already.
+
+    Raises:
+        YaoheError: ``not_ready`` without a draft, ``pack_invalid``.
+    """
+    if not (places.draft / MANIFEST_NAME).exists():
+        raise YaoheError(
+            "not_ready", f"{places.draft} holds no draft; run the step export"
+        )
+    release = packer.Release(
+        name, plan.version, tuple(plan.voices), tuple(plan.golden), plan.quality
+    )
+    if (target / MANIFEST_NAME).exists():
+        there = load_pack(target, trusted=True)
+        if packer.is_current(there, places.draft, release):
+            return there, True
+    return packer.pack(places.draft, release, target), False

@@ -1,0 +1,1 @@
+"""Teachers: the voices a student learns from, each behind one small protocol."""

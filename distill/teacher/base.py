@@ -1,0 +1,65 @@
+"""What a teacher is: symbols in, sound out, and what it knows about its own timing.
+
+A teacher is driven from our symbols, never from its own reader, else labels and sound
+disagree. One that tells how long each symbol lasted needs no aligner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.protocol.manifest import Teacher as Card
+from common.text.symbols import Symbol
+
+UNIT_SAMPLES = 600
+"""Samples in one unit of a duration (25 ms)."""
+PITCH_PER_UNIT = 2
+"""Values of the pitch curve in one unit (80 a second)."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One sentence as the teacher says it.
+
+    Attributes:
+        audio: ``[samples]`` at 24 kHz; may exceed [-1, 1] a little.
+        durations: ``[symbols]`` in units of :data:`UNIT_SAMPLES`, start and end marks
+            included; together they are exactly the sound. None where the teacher
+            cannot tell.
+        pitch_hz: ``[units * 2]``; below 10 is unvoiced. None where it cannot tell.
+    """
+
+    audio: NDArray[np.float32]
+    durations: NDArray[np.int64] | None = None
+    pitch_hz: NDArray[np.float32] | None = None
+
+
+class Teacher(Protocol):
+    """A voice to learn from; deterministic: the same sentence, the same samples."""
+
+    @property
+    def card(self) -> Card:
+        """Who it is and what its licence says, as a pack's manifest repeats it."""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """SHA-256 of each file it speaks with, by name."""
+
+    def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
+        """Say one sentence.
+
+        Args:
+            symbols: The sentence with start and end marks.
+            voice: One of the teacher's own voices.
+
+        Returns:
+            The lesson.
+
+        Raises:
+            YaoheError: The voice is unknown or the sentence too long.
+        """

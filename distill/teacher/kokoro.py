@@ -1,0 +1,83 @@
+"""Kokoro-82M as a teacher (Apache-2.0): it tells duration and pitch of what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cloud.engine.kokoro import assets
+from cloud.engine.kokoro.model import DURATIONS, F0, FRAME_SAMPLES, load
+from common.errors import YaoheError
+from common.protocol.manifest import Teacher as Card
+from common.text.symbols import Symbol
+from distill.teacher.base import PITCH_PER_UNIT, UNIT_SAMPLES, Lesson
+
+CARD = Card(
+    name="kokoro-82m",
+    licence="Apache-2.0",
+    sha256=assets.MODEL_SHA256,
+    note="Kokoro-82M v1.0 by hexgrad, 8-bit ONNX, driven from Yaohe's own symbols.",
+)
+DIGESTS: Mapping[str, str] = {assets.MODEL_FILE: assets.MODEL_SHA256, **assets.STYLES}
+"""SHA-256 of the graph and of each style table, by name."""
+
+
+def needed_bytes(directory: Path) -> int:
+    """Bytes of the files that one voice speaks with.
+
+    Args:
+        directory: Kokoro's folder.
+
+    Returns:
+        The graph and one style table.
+    """
+    style = assets.style_path(directory, next(iter(assets.STYLES)))
+    return (directory / assets.MODEL_FILE).stat().st_size + style.stat().st_size
+
+
+class KokoroTeacher:
+    """Kokoro, loaded with its durations and pitch as extra outputs."""
+
+    def __init__(self, directory: Path) -> None:
+        """Load and check the files.
+
+        Args:
+            directory: Kokoro's folder, see ``yaohe-cloud engine fetch kokoro``.
+
+        Raises:
+            YaoheError: ``pack_invalid`` where a file is missing or another one.
+        """
+        self._model = load(directory, extra_outputs=(DURATIONS, F0))
+
+    @property
+    def card(self) -> Card:
+        """Who it is."""
+        return CARD
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """SHA-256 of the graph and of each style table."""
+        return DIGESTS
+
+    def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
+        """Say one sentence; see :class:`distill.teacher.base.Teacher`."""
+        spoken = self._model.speak(symbols, voice)
+        heard = spoken.extras[DURATIONS].round().astype(np.int64)
+        pitch = spoken.extras[F0]
+        # The model's own two end tokens are our start and end marks.
+        owner = np.array([0, *spoken.tokens.owner, len(symbols) - 1])
+        durations = np.zeros(len(symbols), np.int64)
+        np.add.at(durations, owner, heard)
+        total = int(durations.sum())
+        if (
+            FRAME_SAMPLES != UNIT_SAMPLES
+            or total * UNIT_SAMPLES != len(spoken.audio)
+            or total * PITCH_PER_UNIT != len(pitch)
+        ):
+            raise YaoheError(
+                "internal_error",
+                f"the teacher's durations ({total} units) do not add up to its sound",
+            )
+        return Lesson(spoken.audio, durations, pitch)
