@@ -7,7 +7,7 @@ character of the input is in a span that names its rule, or in ``unread``.
 from __future__ import annotations
 
 from common.errors import YaoheError
-from common.text import forms, reader
+from common.text import forms, mandarin, reader
 from common.text.lexicon import Lexicon
 from common.text.receipt import Reading
 from common.text.rules import BOOK
@@ -58,4 +58,4 @@ def read(
     unified = forms.convert(forms.unify(text), "t2s")
     state = Scan(unified, dialect, context or "")
     scan(state, BOOK, 0, len(unified))
-    return reader.build(text, dialect, state.tokens)
+    return reader.build(text, dialect, state.tokens, mandarin.pronounce)

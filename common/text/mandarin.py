@@ -1,23 +1,29 @@
 """Mandarin readings: characters to pinyin by words, with named layers on top.
 
-Layers, later ones win: the dictionary by phrases that respect word boundaries, the own
-phrase list, function words, surnames, neutral tones, erhua; sandhi last.
+Layers, later ones win: the dictionary (its phrases may not cut a word in two), our own
+phrases, characters by their context, surnames before titles, erhua; sandhi comes last
+and leaves the citation readings alone.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from common.text import sandhi
 
-_DATA = Path(__file__).parent / "data"
-_MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
+DATA = Path(__file__).parent / "data"
 MAX_PHRASE = 8
-"""Longest dictionary phrase tried, characters."""
+"""Longest phrase looked up, in characters."""
+
+_MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
+_CITATION = {"一": "yi1", "不": "bu4"}
+Fixed = Mapping[int, tuple[str, ...]]
+"""Readings that a user fixed: place in the phrase, syllables of the characters there."""
 
 
 @dataclass
@@ -41,6 +47,13 @@ class Syllable:
     rule: str
 
 
+def rows(name: str) -> Iterator[list[str]]:
+    """The fields of a data file's lines, comments left out."""
+    for line in (DATA / name).read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            yield line.split("\t")
+
+
 @lru_cache(maxsize=32768)
 def numbered(marked: str) -> str:
     """``háng`` as ``hang2``; ü as v, neutral tone 5."""
@@ -58,8 +71,31 @@ def numbered(marked: str) -> str:
     return "".join(letters) + str(tone)
 
 
+@dataclass(frozen=True)
+class Context:
+    """A reading of a character in a context.
+
+    Attributes:
+        before: What ends in front of it, ``None`` for anything.
+        after: What follows it, ``None`` for anything.
+        reading: The reading.
+        overrides: Whether it also wins over the dictionary's phrases.
+    """
+
+    before: re.Pattern[str] | None
+    after: re.Pattern[str] | None
+    reading: str
+    overrides: bool
+
+    def fits(self, phrase: str, place: int) -> bool:
+        """Whether the character at a place stands in this context."""
+        if self.after and not self.after.match(phrase, place + 1):
+            return False
+        return not self.before or bool(self.before.search(phrase[:place]))
+
+
 class Dictionary:
-    """Readings of characters and phrases, loaded once."""
+    """Readings of phrases, characters and contexts, loaded once."""
 
     def __init__(self) -> None:
         """Load the library's data and our own."""
@@ -67,30 +103,48 @@ class Dictionary:
 
         self._phrases = PHRASES_DICT
         self._single = PINYIN_DICT
-        self.own: dict[str, tuple[str, ...]] = {}
-        self.characters: dict[str, str] = {}
-        for line in (_DATA / "mandarin.tsv").read_text("utf-8").splitlines():
-            if not line or line.startswith("#"):
-                continue
-            word, readings = line.split("\t")[:2]
+        self._own: dict[str, tuple[str, ...]] = {}
+        self._characters: dict[str, str] = {}
+        self.contexts: dict[str, list[Context]] = {}
+        self.surnames = dict(rows("surnames.tsv"))
+        for word, readings in rows("mandarin.tsv"):
             if len(word) == 1:
-                self.characters[word] = readings
+                self._characters[word] = readings
             else:
-                self.own[word] = tuple(readings.split())
+                self._own[word] = tuple(readings.split())
+        for character, before, after, reading, *mark in rows("polyphones.tsv"):
+            self.contexts.setdefault(character, []).append(
+                Context(
+                    re.compile(f"(?:{before})$") if before else None,
+                    re.compile(after) if after else None,
+                    reading,
+                    mark == ["!"],
+                )
+            )
+        names = "".join(self.surnames)
+        self.surname = re.compile(
+            rf"(?<![老小大])([{names}])(?=[一-龥]{{0,2}}?"
+            r"(?:先生|女士|小姐|太太|老师|医生|大夫|师傅|经理|主任|阿姨|叔叔|奶奶|爷爷|同学|"
+            r"教授|律师|警官|夫人|院长|校长|店长|总(?:$|[您请的好]))|某)"
+        )
 
     def phrase(self, word: str) -> tuple[tuple[str, ...], str] | None:
         """Readings of a phrase and the layer they come from."""
-        own = self.own.get(word)
+        own = self._own.get(word)
         if own is not None:
-            return own, "lexicon.phrase"
+            return own, "word.own"
         found = self._phrases.get(word)
         if found is None or len(found) != len(word):
             return None
-        return tuple(numbered(options[0]) for options in found), "dictionary.phrase"
+        return tuple(numbered(options[0]) for options in found), "word.dictionary"
+
+    def knows(self, word: str) -> bool:
+        """Whether this is a word."""
+        return word in self._own or word in self._phrases
 
     def character(self, character: str) -> str | None:
-        """Most common reading of a character."""
-        own = self.characters.get(character)
+        """Reading of a character where no context decides."""
+        own = self._characters.get(character)
         if own is not None:
             return own
         found = self._single.get(ord(character))
@@ -103,116 +157,132 @@ def dictionary() -> Dictionary:
     return Dictionary()
 
 
-@lru_cache(maxsize=4096)
+_GREETING = frozenset(("您好", "你好"))
+_GREETS_ONLY_SELF = tuple("给为祝让带送令使")
+
+
+@lru_cache(maxsize=8192)
 def words_of(phrase: str) -> tuple[str, ...]:
     """Word groups of a phrase."""
     import rjieba
 
-    return tuple(rjieba.cut(phrase))
+    words: list[str] = list(rjieba.cut(phrase, False))
+    for index in range(len(words) - 1, 0, -1):
+        # 给您|好品质 is no greeting.
+        if words[index] in _GREETING and words[index - 1].endswith(_GREETS_ONLY_SELF):
+            words[index : index + 1] = list(words[index])
+    return tuple(words)
 
 
-def _look_up(phrase: str, words: tuple[str, ...]) -> tuple[list[str | None], list[str]]:
+def _by_phrases(phrase: str, edges: set[int]) -> tuple[list[str | None], list[str]]:
+    """Readings by the longest phrases that do not cut a word in two."""
     book = dictionary()
     readings: list[str | None] = [None] * len(phrase)
-    rules = ["dictionary.character"] * len(phrase)
-    edges = {0}
-    position = 0
-    for word in words:
-        position += len(word)
-        edges.add(position)
-    position = 0
-    while position < len(phrase):
-        for end in range(min(len(phrase), position + MAX_PHRASE), position + 1, -1):
-            crosses = not (position in edges and end in edges)
-            if crosses and any(position < edge < end for edge in edges):
+    rules = ["word.character"] * len(phrase)
+    place = 0
+    while place < len(phrase):
+        for end in range(min(len(phrase), place + MAX_PHRASE), place + 1, -1):
+            aligned = place in edges and end in edges
+            if not aligned and any(edge in edges for edge in range(place + 1, end)):
                 continue
-            found = book.phrase(phrase[position:end])
+            found = book.phrase(phrase[place:end])
             if found is not None:
-                readings[position:end] = found[0]
-                rules[position:end] = [found[1]] * (end - position)
-                position = end
+                readings[place:end] = found[0]
+                rules[place:end] = [found[1]] * (end - place)
+                place = end
                 break
         else:
-            readings[position] = book.character(phrase[position])
-            position += 1
+            readings[place] = book.character(phrase[place])
+            place += 1
     return readings, rules
 
 
-_PARTICLES = {
-    "的": "de5",
-    "了": "le5",
-    "着": "zhe5",
-    "吗": "ma5",
-    "呢": "ne5",
-    "吧": "ba5",
-    "们": "men5",
-    "么": "me5",
-}
+def _by_context(phrase: str, readings: list[str | None], rules: list[str]) -> None:
+    book = dictionary()
+    for place, character in enumerate(phrase):
+        contexts = book.contexts.get(character)
+        if contexts is None:
+            continue
+        single = rules[place] == "word.character"
+        for context in contexts:
+            if (single or context.overrides) and context.fits(phrase, place):
+                readings[place] = context.reading
+                rules[place] = "word.context"
+                break
+    for match in book.surname.finditer(phrase):
+        readings[match.start()] = book.surnames[match[1]]
+        rules[match.start()] = "word.surname"
 
 
-def pronounce(phrase: str) -> tuple[list[Syllable], list[int]]:
+_NOT_ERHUA_AFTER = frozenset("童子女歌科孙媳")
+_NOT_ERHUA_BEFORE = frozenset("少女婴幼育孤胎健男托患宠生小亲")
+
+
+def _is_erhua(phrase: str, place: int) -> bool:
+    return (
+        phrase[place] == "儿"
+        and place > 0
+        and phrase[place + 1 : place + 2] not in _NOT_ERHUA_AFTER
+        and phrase[place - 1] not in _NOT_ERHUA_BEFORE
+    )
+
+
+def pronounce(
+    phrase: str, fixed: Fixed | None = None
+) -> tuple[list[Syllable], list[int]]:
     """Read a phrase of Chinese characters.
 
     Args:
         phrase: Characters only.
+        fixed: Readings that a user fixed; they win and are spared from sandhi.
 
     Returns:
-        Its syllables, and the indexes of characters nobody could read.
+        Its syllables, and the places of characters nobody could read.
     """
     words = words_of(phrase)
-    readings, rules = _look_up(phrase, words)
-    starts = [False] * len(phrase)
-    position = 0
+    edges = {0}
+    place = 0
     for word in words:
-        starts[position] = True
-        position += len(word)
-    unread = [i for i, reading in enumerate(readings) if reading is None]
-    syllables: list[Syllable] = []
-    for index, reading in enumerate(readings):
-        if reading is None:
+        place += len(word)
+        edges.add(place)
+    readings, rules = _by_phrases(phrase, edges)
+    _by_context(phrase, readings, rules)
+    for start, syllables in (fixed or {}).items():
+        for offset, reading in enumerate(syllables):
+            readings[start + offset] = reading
+            rules[start + offset] = "user"
+    unread: list[int] = []
+    spoken: list[Syllable] = []
+    for place, read in enumerate(readings):
+        if read is None:
+            unread.append(place)
             continue
-        if phrase[index] == "儿" and syllables and _is_erhua(phrase, index, words):
-            last = syllables[-1]
-            last.end = index + 1
-            last.citation = last.citation[:-1] + "r" + last.citation[-1]
-            last.rule = "erhua"
-            continue
-        syllables.append(
-            Syllable(index, index + 1, reading, reading, starts[index], rules[index])
+        if rules[place] != "user" and spoken and _is_erhua(phrase, place):
+            last = spoken[-1]
+            if last.end == place and last.rule != "user" and last.citation[-2] != "r":
+                last.end = place + 1
+                last.citation = f"{last.citation[:-1]}r{last.citation[-1]}"
+                last.rule = "word.erhua"
+                continue
+        if rules[place] != "user" and phrase[place] in _CITATION:
+            read = _CITATION[phrase[place]]
+        spoken.append(
+            Syllable(place, place + 1, read, read, place in edges, rules[place])
         )
-    _apply_sandhi(phrase, syllables)
-    return syllables, unread
+    if spoken:
+        spoken[0].starts_word = True
+        _change_tones(phrase, spoken)
+    return spoken, unread
 
 
-_ERHUA = re.compile(
-    r"(?:这|那|哪|会|棍|根|孩|馅|伙|玩|点|店|份|块|花|味|事|空|劲|门|头|样|活|口|边|座|面|盘|罐)$"
-)
-
-
-def _is_erhua(phrase: str, index: int, words: tuple[str, ...]) -> bool:
-    if phrase[index + 1 : index + 2] in ("童", "子", "女", "科"):
-        return False
-    return bool(_ERHUA.search(phrase[:index]))
-
-
-_CITATION = {"一": "yi1", "不": "bu4"}
-
-
-def _apply_sandhi(phrase: str, syllables: list[Syllable]) -> None:
-    for syllable in syllables:
-        fixed = _CITATION.get(phrase[syllable.start])
-        if fixed is not None and syllable.citation[:2] == fixed[:2]:
-            syllable.citation = fixed
-    surface = [s.citation for s in syllables]
-    characters = [phrase[s.start] for s in syllables]
-    starts = [s.starts_word for s in syllables]
-    sandhi.change_yi_bu(characters, surface, starts)
-    ranges: list[tuple[int, int]] = []
-    for index, begins in enumerate(starts):
-        if begins or not ranges:
-            ranges.append((index, index + 1))
-        else:
-            ranges[-1] = (ranges[-1][0], index + 1)
-    sandhi.change_third(surface, [ranges])
-    for syllable, reading in zip(syllables, surface, strict=True):
-        syllable.surface = reading
+def _change_tones(phrase: str, spoken: list[Syllable]) -> None:
+    places = [syllable.start for syllable in spoken]
+    surface = [syllable.citation for syllable in spoken]
+    starts = [syllable.starts_word for syllable in spoken]
+    sandhi.change_yi_bu(phrase, places, surface, starts)
+    edges = [index for index, begins in enumerate(starts) if begins] + [len(spoken)]
+    words = list(zip(edges, edges[1:], strict=False))
+    sandhi.change_third(phrase, places, surface, words, dictionary().knows)
+    for syllable, reading in zip(spoken, surface, strict=True):
+        if syllable.rule != "user":
+            syllable.surface = reading

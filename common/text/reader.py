@@ -8,47 +8,26 @@ neighbours; two pauses never stand together and none opens a text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from common.text import english, mandarin
+from common.text import english
+from common.text.mandarin import Fixed, Syllable
 from common.text.receipt import UNREAD_RULE, Language, Reading, Span, Unit, Unread
 from common.text.scan import HAN, HAN_RULE, Token
+from common.text.styles import PLAIN, Style
+from common.text.symbols import BREAK
 from common.text.voicing import symbols_of
 
-_PART = re.compile(f"[{HAN}]+|[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?")
+Pronounce = Callable[[str, "Fixed | None"], "tuple[list[Syllable], list[int]]"]
+
+_PART = re.compile(f"[{HAN}]+|[A-Za-zÀ-ɏ]+(?:['’-][A-Za-zÀ-ɏ]+)*")
 _FINAL = frozenset(".!?…")
-
-
-@dataclass
-class _Word:
-    """Characters to be pronounced together with where they came from."""
-
-    text: str
-    token: int
-
-
-@dataclass
-class Builder:
-    """Collects syllables, units and spans of one reading."""
-
-    dialect: str
-    tokens: Sequence[Token]
-    citation: list[str] = field(default_factory=list)
-    surface: list[str] = field(default_factory=list)
-    units: list[Unit] = field(default_factory=list)
-    owner: list[int] = field(default_factory=list)
-    cuts: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
-    unread: dict[int, list[int]] = field(default_factory=dict)
-
-    def say(
-        self, value: str, surface: str, language: Language, starts: bool, token: int
-    ) -> None:
-        """Add a syllable that a token owns."""
-        self.citation.append(value)
-        self.surface.append(surface)
-        self.owner.append(token)
-        self.units.append(Unit(surface, language, False, starts))
+_STRENGTH = (
+    *("user", "word.surname", "word.erhua", "word.context"),
+    *("word.own", "word.dictionary", "word.character"),
+)
+MIXED_RULE = "word"
 
 
 def settle_pauses(tokens: list[Token]) -> list[Token]:
@@ -61,129 +40,225 @@ def settle_pauses(tokens: list[Token]) -> list[Token]:
         Tokens in which every pause left is heard.
     """
     settled: list[Token] = []
-    heard = False
-    last_pause = -1
+    heard, last = False, -1
     for token in tokens:
-        if token.pause:
-            if not heard:
-                token = token.silenced("silent.punctuation")
-            elif last_pause >= 0:
+        if token.pause and token.pause != BREAK:
+            if not heard or last >= 0:
                 token = token.silenced("silent.punctuation")
             else:
-                last_pause = len(settled)
-        elif token.spoken:
-            heard, last_pause = True, -1
+                last = len(settled)
+        elif token.spoken or token.pause:
+            heard, last = True, -1
         settled.append(token)
-    if last_pause >= 0 and settled[last_pause].pause not in _FINAL:
-        settled[last_pause] = settled[last_pause].silenced("silent.punctuation")
+    if last >= 0 and settled[last].pause not in _FINAL:
+        settled[last] = settled[last].silenced("silent.punctuation")
     return settled
 
 
-def build(text: str, dialect: str, tokens: list[Token]) -> Reading:
+@dataclass
+class _Place:
+    """Where a syllable belongs: a token and an offset in its spoken form."""
+
+    token: int
+    offset: int
+    rule: str
+    starts: bool
+
+
+@dataclass
+class Builder:
+    """Collects syllables, units and spans of one reading.
+
+    Attributes:
+        dialect: The reading's dialect.
+        tokens: Cover the input in order.
+        pronounce: Reads a phrase of Chinese.
+        styles: Styles that tokens point to.
+    """
+
+    dialect: Language
+    tokens: Sequence[Token]
+    pronounce: Pronounce
+    styles: Sequence[Style]
+    citation: list[str] = field(default_factory=list)
+    surface: list[str] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+    places: list[_Place] = field(default_factory=list)
+    gaps: dict[int, set[int]] = field(default_factory=dict)
+    _phrase: list[tuple[str, int, int]] = field(default_factory=list)
+    _fixed: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def say(
+        self, place: _Place, citation: str, surface: str, language: Language
+    ) -> None:
+        """Add a syllable."""
+        style = self.styles[self.tokens[place.token].style]
+        self.citation.append(citation)
+        self.surface.append(surface)
+        self.places.append(place)
+        edits = (style.speed, style.pitch, style.volume)
+        self.units.append(Unit(surface, language, False, place.starts, 0, *edits))
+
+    def run(self) -> None:
+        """Read all tokens."""
+        for index, token in enumerate(self.tokens):
+            if token.pause:
+                self._flush()
+                self._pause(token)
+            elif token.readings:
+                self._user(token, index)
+            elif token.spoken:
+                self._words(token, index)
+        self._flush()
+
+    def _pause(self, token: Token) -> None:
+        style = self.styles[token.style]
+        edits = (style.speed, style.pitch, style.volume)
+        self.units.append(Unit(token.pause, "zh", True, False, token.ms, *edits))
+
+    def _words(self, token: Token, index: int) -> None:
+        for part in _PART.finditer(token.spoken):
+            if part[0][0] < "\u0300":
+                self._flush()
+                self._latin(part[0], index, part.start())
+            else:
+                self._phrase.extend(
+                    (c, index, part.start() + i) for i, c in enumerate(part[0])
+                )
+
+    def _user(self, token: Token, index: int) -> None:
+        han = re.fullmatch(f"[{HAN}]+", token.spoken)
+        if han and len(token.readings) == len(token.spoken):
+            self._fixed[len(self._phrase)] = token.readings
+            self._phrase.extend((c, index, i) for i, c in enumerate(token.spoken))
+            return
+        self._flush()
+        for number, reading in enumerate(token.readings):
+            language: Language = "en" if reading[0].isupper() else self.dialect
+            place = _Place(index, 0, token.rule, number == 0)
+            self.say(place, reading, reading, language)
+
+    def _latin(self, word: str, token: int, offset: int) -> None:
+        syllables, rule = english.pronounce(word)
+        for number, syllable in enumerate(syllables):
+            self.say(_Place(token, offset, rule, number == 0), syllable, syllable, "en")
+        if not syllables:
+            self.gaps.setdefault(token, set()).add(offset)
+
+    def _flush(self) -> None:
+        if not self._phrase:
+            return
+        text = "".join(character for character, _, _ in self._phrase)
+        syllables, unread = self.pronounce(text, self._fixed or None)
+        for syllable in syllables:
+            _, token, offset = self._phrase[syllable.start]
+            place = _Place(token, offset, syllable.rule, syllable.starts_word)
+            self.say(place, syllable.citation, syllable.surface, self.dialect)
+        for index in unread:
+            _, token, offset = self._phrase[index]
+            self.gaps.setdefault(token, set()).add(offset)
+        self._phrase.clear()
+        self._fixed.clear()
+
+
+def build(
+    text: str,
+    dialect: Language,
+    tokens: list[Token],
+    pronounce: Pronounce,
+    styles: Sequence[Style] = (PLAIN,),
+) -> Reading:
     """Pronounce tokens and assemble the reading.
 
     Args:
         text: The input.
         dialect: ``zh``, ``gd`` or ``sc``.
         tokens: Cover the input in order.
+        pronounce: Reads a phrase of Chinese in the dialect.
+        styles: Styles that tokens point to.
 
     Returns:
         The reading.
     """
-    tokens = settle_pauses(tokens)
-    work = Builder(dialect, tokens)
-    phrase: list[tuple[str, int, int]] = []
-    for index, token in enumerate(tokens):
-        if token.pause:
-            _flush(work, phrase)
-            work.units.append(Unit(token.pause, "zh", True))
-        elif token.spoken:
-            for part in _PART.finditer(token.spoken):
-                if part[0][0].isascii() or part[0][0] < "\u0300":
-                    _flush(work, phrase)
-                    _latin(work, part[0], index)
-                else:
-                    phrase.extend(
-                        (c, index, part.start() + i) for i, c in enumerate(part[0])
-                    )
-    _flush(work, phrase)
-    spans, unread = _spans(text, work)
+    work = Builder(dialect, settle_pauses(tokens), pronounce, styles)
+    work.run()
+    spans = tuple(_spans(text, work))
     return Reading(
         text=text,
         dialect=dialect,
-        spoken=_spoken(tokens),
+        spoken=_spoken(spans),
         syllables=tuple(work.citation),
         surface=tuple(work.surface),
         spans=spans,
-        unread=unread,
+        unread=tuple(
+            Unread(span.start, span.end, span.text)
+            for span in spans
+            if span.rule == UNREAD_RULE
+        ),
         units=tuple(work.units),
         symbols=symbols_of(work.units),
     )
 
 
-def _latin(work: Builder, word: str, token: int) -> None:
-    syllables, _rule = english.pronounce(word)
-    for number, syllable in enumerate(syllables):
-        work.say(syllable, syllable, "en", number == 0, token)
-
-
-def _flush(work: Builder, phrase: list[tuple[str, int, int]]) -> None:
-    if not phrase:
-        return
-    text = "".join(character for character, _, _ in phrase)
-    syllables, unread = mandarin.pronounce(text)
-    for syllable in syllables:
-        _, token, offset = phrase[syllable.start]
-        work.say(syllable.citation, syllable.surface, "zh", syllable.starts_word, token)
-        if work.tokens[token].rule == HAN_RULE:
-            _, last, last_offset = phrase[syllable.end - 1]
-            if syllable.starts_word:
-                work.cuts.setdefault(token, []).append((offset, syllable.rule))
-    for index in unread:
-        _, token, offset = phrase[index]
-        work.unread.setdefault(token, []).append(offset)
-    phrase.clear()
-
-
-def _spans(text: str, work: Builder) -> tuple[tuple[Span, ...], tuple[Unread, ...]]:
+def _spans(text: str, work: Builder) -> list[Span]:
+    """Spans of all tokens; Chinese is cut into its words."""
     spans: list[Span] = []
-    unread: list[Unread] = []
-    counts = [0] * len(work.tokens)
-    for token in work.owner:
-        counts[token] += 1
+    by_token: dict[int, list[_Place]] = {}
+    for place in work.places:
+        by_token.setdefault(place.token, []).append(place)
     first = 0
     for index, token in enumerate(work.tokens):
-        start, end = token.start, token.end
-        gaps = work.unread.get(index, [])
-        spoken, rule = token.spoken, token.rule
-        if gaps and rule == HAN_RULE:
-            for offset in gaps:
-                unread.append(
-                    Unread(start + offset, start + offset + 1, text[start + offset])
-                )
-            if len(gaps) == end - start:
-                rule, spoken = UNREAD_RULE, ""
-        if rule == UNREAD_RULE and not gaps:
-            unread.append(Unread(start, end, text[start:end]))
-        spans.append(
-            Span(start, end, text[start:end], spoken, rule, first, counts[index])
-        )
-        first += counts[index]
-    return tuple(spans), tuple(unread)
+        places = by_token.get(index, [])
+        gaps = work.gaps.get(index, set())
+        if token.rule == HAN_RULE:
+            made = _word_spans(text, token, places, gaps, first)
+        else:
+            rule, spoken = token.rule, token.spoken
+            if gaps:
+                rule, spoken = UNREAD_RULE, spoken
+            body = text[token.start : token.end]
+            made = [
+                Span(token.start, token.end, body, spoken, rule, first, len(places))
+            ]
+        spans.extend(made)
+        first += len(places)
+    return spans
 
 
-def _spoken(tokens: Sequence[Token]) -> str:
+def _word_spans(
+    text: str, token: Token, places: list[_Place], gaps: set[int], first: int
+) -> list[Span]:
+    length = token.end - token.start
+    cuts = {0, length, *gaps, *(gap + 1 for gap in gaps)}
+    cuts.update(place.offset for place in places if place.starts)
+    edges = sorted(cuts)
+    spans: list[Span] = []
+    for start, end in zip(edges, edges[1:], strict=False):
+        own = [place for place in places if start <= place.offset < end]
+        begin, stop = token.start + start, token.start + end
+        spoken, rule = token.spoken[start:end], MIXED_RULE
+        if start in gaps:
+            spoken, rule = "", UNREAD_RULE
+        elif own:
+            rule = min((place.rule for place in own), key=_STRENGTH.index)
+        else:
+            rule = "word.erhua"
+        spans.append(Span(begin, stop, text[begin:stop], spoken, rule, first, len(own)))
+        first += len(own)
+    return spans
+
+
+def _spoken(spans: Sequence[Span]) -> str:
+    """Join what is spoken; Latin words that touch are parted by a space."""
     words: list[str] = []
-    for token in tokens:
-        if not token.spoken:
+    for span in spans:
+        if not span.spoken:
             continue
-        if (
-            words
-            and words[-1][-1].isascii()
-            and token.spoken[0].isascii()
-            and token.spoken[0].isalpha()
-            and words[-1][-1].isalpha()
-        ):
+        if words and _is_latin(words[-1][-1]) and _is_latin(span.spoken[0]):
             words.append(" ")
-        words.append(token.spoken)
+        words.append(span.spoken)
     return "".join(words)
+
+
+def _is_latin(character: str) -> bool:
+    return character < "\u0300" and character.isalpha()

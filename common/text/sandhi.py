@@ -1,16 +1,23 @@
-"""Mandarin tone sandhi: 一, 不, third tones, by the structure of words.
+"""Mandarin tone sandhi: 一, 不 and third tones, by the structure of words.
 
-Rules: citation readings are never changed here; surface readings are new. Third tones
-change from the innermost word outwards, and not across a longer boundary than a word
-group.
+Rules of this module: citation readings stay, surface readings are new; a numeral 一
+keeps its tone, a counting 一 changes; third tones change inside words first, then
+between words from left to right, and stop at a pause because phrases do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
-NUMERALS = frozenset("零〇一二三四五六七八九十百千万亿两幺点")
-_ORDINAL_BEFORE = frozenset("第初周十百千万亿零〇统唯专单")
+_DIGITS = "零〇一二三四五六七八九幺"
+_KEEPS_BEFORE = re.compile(
+    rf"(?:[第初周点{_DIGITS}十百千万亿比]|星期|礼拜|[加减乘负]|等于|分之|[买满拍充送赠得]|[双高大五六]$(?<=双))$"
+)
+_KEEPS_AFTER = re.compile(
+    rf"(?:[{_DIGITS}十点](?!点)|[号月日比加减乘至到]|[送赠免换得](?:[{_DIGITS}十百两]|$)|号|"
+    r"[等级](?!别)|年级|季度|单元|栋|幢|楼|环路|班|区|期|代|线城|中(?:$|[、，])|院(?:$|[区的]))"
+)
 
 
 def _tone(syllable: str) -> int:
@@ -22,78 +29,82 @@ def _with(syllable: str, tone: int) -> str:
 
 
 def change_yi_bu(
-    characters: Sequence[str], syllables: list[str], starts: Sequence[bool]
+    phrase: str,
+    places: Sequence[int],
+    syllables: list[str],
+    starts: Sequence[bool],
 ) -> None:
     """Apply the rules of 一 and 不 in place.
 
     Args:
-        characters: The character of each syllable.
+        phrase: The characters.
+        places: Where each syllable begins in the phrase.
         syllables: Readings, changed in place.
         starts: Whether a word begins at each syllable.
     """
-    last = len(characters) - 1
-    for index, character in enumerate(characters):
-        if character == "不":
-            following = _tone(syllables[index + 1]) if index < last else 0
+    last = len(syllables) - 1
+    for index, place in enumerate(places):
+        following = _tone(syllables[index + 1]) if index < last else 0
+        if phrase[place] == "不" and syllables[index] == "bu4":
             if following == 4:
                 syllables[index] = "bu2"
-        elif character == "一" and syllables[index] == "yi1":
-            tone = _yi(characters, syllables, starts, index)
+        elif phrase[place] == "一" and syllables[index] == "yi1":
+            ends_word = not starts[index] and (index == last or starts[index + 1])
+            tone = _yi(phrase, place, following, ends_word)
             syllables[index] = f"yi{tone}"
 
 
-def _yi(
-    characters: Sequence[str],
-    syllables: Sequence[str],
-    starts: Sequence[bool],
-    index: int,
-) -> int:
-    if index == len(characters) - 1:
+def _yi(phrase: str, place: int, following: int, ends_word: bool) -> int:
+    before, after = phrase[:place], phrase[place + 1 :]
+    if not following or ends_word and not after.startswith("个"):
         return 1
-    before = characters[index - 1] if index else ""
-    after = characters[index + 1]
-    if before in _ORDINAL_BEFORE and before:
-        return 1
-    if before == "点" or after in NUMERALS and after not in "百千万亿":
-        return 1
-    if after in "号楼月日是比至到、等级区期":
-        return 1
-    if before in NUMERALS and before not in "点":
-        return 1
-    if before and before == characters[index + 1] and before not in NUMERALS:
+    if before and after and before[-1] == after[0] and before[-1] not in _DIGITS:
         return 5
-    following = _tone(syllables[index + 1])
-    if following == 4 or after == "个":
+    if _KEEPS_BEFORE.search(before) or _KEEPS_AFTER.match(after):
+        return 1
+    if following in (4, 5) or after[0] == "个":
         return 2
     return 4
 
 
 def change_third(
-    syllables: list[str], groups: Sequence[Sequence[tuple[int, int]]]
+    phrase: str,
+    places: Sequence[int],
+    syllables: list[str],
+    words: Sequence[tuple[int, int]],
+    is_word: Callable[[str], bool],
 ) -> None:
     """Apply the third-tone rule in place.
 
     Args:
+        phrase: The characters.
+        places: Where each syllable begins in the phrase.
         syllables: Readings, changed in place.
-        groups: Prosodic groups as lists of word ranges, left to right.
+        words: Ranges of syllables, one per word, left to right.
+        is_word: Whether some characters are a word of their own; decides how a word of
+            three syllables is built.
     """
-    for group in groups:
-        for start, end in group:
-            _within(syllables, start, end)
-        for (_, end), (_start, _end) in zip(group, list(group)[1:], strict=False):
-            if (
-                _tone(syllables[end - 1]) == 3
-                and _tone(syllables[end]) in (3, 2)
-                and _third(syllables, end)
-            ):
-                syllables[end - 1] = _with(syllables[end - 1], 2)
-
-
-def _third(syllables: Sequence[str], index: int) -> bool:
-    return _tone(syllables[index]) == 3
+    for start, end in words:
+        if end - start == 3:
+            text = phrase[places[start] : places[end - 1] + 1]
+            if is_word(text[1:]) and not is_word(text[:2]):
+                _within(syllables, start + 1, end)
+                if _tone(syllables[start]) == 3 == _tone(syllables[start + 1]):
+                    syllables[start] = _with(syllables[start], 2)
+                continue
+        if end - start == 4:
+            _within(syllables, start, start + 2)
+            _within(syllables, start + 2, end)
+            if _tone(syllables[start + 1]) == 3 == _tone(syllables[start + 2]):
+                syllables[start + 1] = _with(syllables[start + 1], 2)
+            continue
+        _within(syllables, start, end)
+    for _, end in words[:-1]:
+        if _tone(syllables[end - 1]) == 3 == _tone(syllables[end]):
+            syllables[end - 1] = _with(syllables[end - 1], 2)
 
 
 def _within(syllables: list[str], start: int, end: int) -> None:
     for index in range(start, end - 1):
-        if _tone(syllables[index]) == 3 and _tone(syllables[index + 1]) == 3:
+        if _tone(syllables[index]) == 3 == _tone(syllables[index + 1]):
             syllables[index] = _with(syllables[index], 2)

@@ -10,12 +10,17 @@ from common.text.scan import Scan
 
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 """A number, thousands separators allowed."""
-TO = r"\s?(?:-{1,2}|~|—{1,2}|–|～|〜|∼|－|至|到)\s?"
+TO = r"\s?(?P<to>[-~—–～〜∼－]{1,2}|至|到)\s?"
 """A range connector."""
 
 _UNIT_AFTER = re.compile(r"\s?" + UNIT + GUARD)
-_RANGE_AFTER = re.compile(TO + NUMBER)
+_RANGE_AFTER = re.compile(r"\s?(?:[-~—–～〜∼－]{1,2}|至|到)\s?" + NUMBER)
 _ORDINAL_BEFORE = re.compile(r"(?:第|初|周|星期|礼拜|编号|No\.?|NO\.?)\s?$")
+
+
+def to_word(match: re.Match[str], state: Scan) -> str:
+    """What a matched range connector is called."""
+    return "至" if match["to"] == "至" or state.dialect == "gd" else "到"
 
 
 def plain(number: str) -> str:

@@ -31,7 +31,7 @@ _LIST = r"(?:[\d\s-]{3,20}[、或和/及,，]\s?)*"
 _PHONE_BEFORE = _ending(_PHONE_WORDS, _TAIL + _LIST)
 _CODE_BEFORE = _ending(_CODE_WORDS, _TAIL + r"(?:[A-Za-z]{1,4}[-·]?)?")
 _NOT_COUNTED = (
-    r"(?!\d|\.\d|[,，]\d{3}|\s?[元块人件个份万亿千%￥米号天年月日折倍度分]|%)"
+    r"(?!\d|\.\d|[,，]\d{3}|\s?(?:[元块件个份万亿千%￥米号天年月日折倍度分]|人(?!工)))"
 )
 
 

@@ -7,7 +7,7 @@ import re
 from common.text.numbers import spell_integer
 from common.text.scan import RuleBook, Scan
 
-_WORD = r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]{1,2}(?![A-Za-z]))?"
+_WORD = r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-zÀ-ɏ]+)*(?:-[A-Za-zÀ-ɏ]{2,})*"
 _ROMAN_LETTERS = {
     "II": 2,
     "III": 3,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from common.text.numbers import spell_digits, spell_number
-from common.text.rules.amounts import NUMBER, TO, amount, plain
+from common.text.rules.amounts import NUMBER, TO, amount, plain, to_word
 from common.text.rules.counters import GUARD, HAN_UNIT, UNIT, unit_word
 from common.text.scan import RuleBook, Scan
 
@@ -50,7 +50,7 @@ def _money(match: re.Match[str], state: Scan) -> str | None:
     said = _amount_before(state, number, scale or word)
     other = match["other"]
     if other:
-        said += "到" + _amount_before(state, other, scale or word)
+        said += to_word(match, state) + _amount_before(state, other, scale or word)
     tail = match["own"] or word
     if match["own"] and match["own"] in "元块圆" and word != "元":
         tail = word
@@ -86,8 +86,8 @@ def _discount(match: re.Match[str], state: Scan) -> str | None:
         return spell_number(number)
 
     said = one(match[1])
-    if match[2]:
-        said += "到" + one(match[2])
+    if match[3]:
+        said += to_word(match, state) + one(match[3])
     return said + "折"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from common.text.numbers import spell_digits, spell_integer
-from common.text.rules.amounts import NUMBER, TO, amount
+from common.text.rules.amounts import NUMBER, TO, amount, to_word
 from common.text.rules.counters import GUARD, SIGN_UNITS, UNIT, unit_word
 from common.text.scan import RuleBook, Scan
 
@@ -20,7 +20,7 @@ def _percent(match: re.Match[str], state: Scan) -> str:
     head = "千分之" if match["sign"] == "‰" else "百分之"
     said = head + _percent_word(state, match["one"])
     if match["two"]:
-        said += "到" + head + _percent_word(state, match["two"])
+        said += to_word(match, state) + head + _percent_word(state, match["two"])
     return said
 
 
@@ -34,7 +34,7 @@ def _fraction(match: re.Match[str], state: Scan) -> str | None:
 def _times(match: re.Match[str], state: Scan) -> str:
     parts = re.split(r"\s?[×xX*✕]\s?", match["sizes"])
     said = "乘".join(amount(state, p, 0, len(state.text)) for p in parts)
-    return said
+    return said + (unit_word(match["unit"]) if match["unit"] else "")
 
 
 def _range(match: re.Match[str], state: Scan) -> str | None:
@@ -44,8 +44,14 @@ def _range(match: re.Match[str], state: Scan) -> str | None:
     unit = match["unit"]
     first = amount(state, one, match.start(), match.end("one"))
     second = amount(state, two, match.start("two"), match.end("two"))
-    said = first + (unit_word(unit) if unit else "") + "到" + second
-    return said
+    tail = unit_word(match["last"]) if match["last"] else ""
+    return (
+        first
+        + (unit_word(unit) if unit else "")
+        + to_word(match, state)
+        + second
+        + tail
+    )
 
 
 def _signed(match: re.Match[str], state: Scan) -> str | None:
@@ -112,11 +118,15 @@ def register(book: RuleBook) -> None:
     add("screen", "d", r"(1080|720|480|2160|1440|4320)(?=[Pp](?![A-Za-z]))")(
         _definition
     )
-    add("size", "d", rf"(?P<sizes>{NUMBER}(?:\s?[×xX*✕]\s?{NUMBER})+)(?![\d.])")(_times)
+    add(
+        "size",
+        "d",
+        rf"(?P<sizes>{NUMBER}(?:\s?[×xX*✕]\s?{NUMBER})+)(?![\d.])(?:\s?(?P<unit>{UNIT}){GUARD})?",
+    )(_times)
     add(
         "range",
         "d",
-        rf"(?P<one>{NUMBER})(?P<unit>{UNIT})?{TO}(?P<two>{NUMBER})(?!\d|\.\d|[-:：]\d)",
+        rf"(?P<one>{NUMBER})(?P<unit>{UNIT})?{TO}(?P<two>{NUMBER})(?!\d|\.\d|[-:：]\d)(?:\s?(?P<last>{UNIT}){GUARD})?",
     )(_range)
     add("number.more", "d", rf"({NUMBER})\+(?=[款种个家人件项名位门店元万余本张条类])")(
         _more

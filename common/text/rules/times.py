@@ -92,10 +92,10 @@ def register(book: RuleBook) -> None:
     """Add these rules to the book."""
     add = book.rule
     half = r"\s?([AaPp]\.?[Mm]\.?)(?![A-Za-z])"
+    first = r"([AaPp]\.?[Mm]\.?)\s?(\d{1,2})(?:[:：]([0-5]\d)|(?=点))(?!\d)"
     add("time.meridiem", "d", r"(\d{1,2})(?::([0-5]\d))?" + half)(_meridiem)
-    add("time.meridiem", "l", r"([AaPp]\.?[Mm]\.?)\s?(\d{1,2})(?::([0-5]\d))?(?!\d)")(
-        _meridiem_first
-    )
+    first = r"([AaPp]\.?[Mm]\.?)\s?(\d{1,2})(?:[:：]([0-5]\d)(?!\d)|(?=点))"
+    add("time.meridiem", "l", first)(_meridiem_first)
     add("time.seconds", "d", r"(\d{1,3}):(\d{2}):(\d{2})(?!\d)")(_seconds)
     add("time.clock", "d", r"(\d{1,2})[:：](\d{2})(?![\d:]|\.\d)")(_time)
     add("time.clock", "d", r"(\d{1,2})点(\d{1,2})(?![\d元]|\.\d)")(_spoken_clock)

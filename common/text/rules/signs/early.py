@@ -52,7 +52,7 @@ def _url(match: re.Match[str], state: Scan) -> str:
 
 def _minus(match: re.Match[str], state: Scan) -> str | None:
     before = state.before(match.start(), 1)
-    if before and re.match(r"[\dA-Za-z%℃㎡)）]", before):
+    if before and re.match(r"[\dA-Za-z%℃㎡)）日号月年点分]", before):
         return None
     after = state.after(match.end())
     number = plain(match[1])

@@ -87,7 +87,7 @@ def _circled(match: re.Match[str], state: Scan) -> str:
 def _connector(match: re.Match[str], state: Scan) -> str | None:
     before, after = state.before(match.start(), 6), state.after(match.end(), 6)
     if _RANGE_SIDE.search(before) and _RANGE_NEXT.match(after):
-        return "到"
+        return "至" if state.dialect == "gd" else "到"
     return None
 
 
@@ -102,6 +102,12 @@ def _slash(match: re.Match[str], state: Scan) -> str | None:
     if kind_of(before) in "hl" and kind_of(after) in "hl":
         return "或"
     return None
+
+
+def _and(match: re.Match[str], state: Scan) -> str:
+    before, after = state.before(match.start(), 1), state.after(match.end(), 1)
+    latin = before and after and kind_of(before) == kind_of(after) == "l"
+    return " and " if latin else "和"
 
 
 def _pause(match: re.Match[str], state: Scan) -> Token:
@@ -140,7 +146,7 @@ def register(book: RuleBook) -> None:
     add("range.connector", "s", r"\s?(?:-{1,2}|~|—{1,2}|–|～|〜|∼|－)\s?")(_connector)
     add("math", "s", "[" + "".join(re.escape(c) for c in _MATH) + "]")(_math)
     add("sign.at", "s", "@")(lambda match, state: "艾特")
-    add("sign.and", "s", "&")(lambda match, state: "和")
+    add("sign.and", "s", r"\s?&\s?")(_and)
     add("sign.or", "s", "/")(_slash)
     add(
         "pause",
