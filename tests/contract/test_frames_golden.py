@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from common.errors import YaoheError
-from common.protocol.frames import Codec, Flags, Frame, pack, unpack
+from common.protocol.frames import NO_FLAGS, Codec, Flags, Frame, pack, unpack
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "frames.json").read_text("utf-8")
@@ -23,7 +25,7 @@ def _frame(row: dict[str, Any]) -> Frame:
         timestamp=row["timestamp"],
         codec=Codec[row["codec"]],
         payload=bytes.fromhex(row["payload"]),
-        flags=Flags(row["flags"]),
+        flags=reduce(or_, map(Flags.__getitem__, row["flags"]), NO_FLAGS),
     )
 
 
