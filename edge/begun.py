@@ -46,7 +46,7 @@ class Begun(AsyncIterator[Pcm]):
         except YaoheError:
             await listener.aclose()
             raise
-        except Exception as error:  # noqa: BLE001 - a voice may fail in any way
+        except Exception as error:
             await listener.aclose()
             log.exception("a voice failed")
             raise YaoheError(

@@ -14,148 +14,24 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import shutil
-import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import sqlite_utils
-from sqlite_utils import Migrations
 
-from common.audio.provenance import AigcLabel, Provenance
 from edge.db import DatabaseGone, Store
+from edge.rendition import COLUMNS, Rendition, migrations, value
 
-HALF_LIFE_S = 7 * 24 * 3600.0
-"""Seconds of silence that halve a rendition's value."""
 EVICT_TO = 0.9
 """Share of the budget that is left after room was made."""
-CLOUD_WEIGHT = 8.0
-"""A cloud rendition costs a network that may be gone: it leaves later."""
 TICKS_TO_FLUSH = 64
 """Plays counted in memory before they are written."""
 
-Origin = Literal["pack", "cloud"]
-
 log = logging.getLogger(__name__)
-migrations = Migrations("cache")
-
-
-@migrations()
-def m001_renditions(db: sqlite_utils.Database) -> None:
-    """The first table."""
-    db.table("renditions").create(
-        {
-            "id": int,
-            "phrase_key": str,
-            "origin": str,
-            "engine": str,
-            "pack": str,
-            "pack_sha256": str,
-            "seed": int,
-            "table_version": int,
-            "rules_version": int,
-            "quality": int,
-            "verified": int,
-            "text": str,
-            "voice": str,
-            "dialect": str,
-            "symbols_sha256": str,
-            "lexicon_sha256": str,
-            "enforced": int,
-            "duration_ms": int,
-            "render_ms": int,
-            "sha256": str,
-            "size": int,
-            "created": float,
-            "played": float,
-            "plays": int,
-            "master": bytes,
-        },
-        pk="id",
-        not_null={"phrase_key", "origin", "pack_sha256", "sha256", "size", "master"},
-    )
-    db.table("renditions").create_index(
-        ["phrase_key", "origin", "engine", "pack_sha256"],
-        index_name="one_rendition",
-        unique=True,
-    )
-
-
-@dataclass(frozen=True)
-class Rendition:
-    """One recording of a phrase.
-
-    Attributes:
-        phrase_key: What is said, how and in which voice.
-        origin: ``pack`` when this box rendered it, ``cloud`` when it was sent.
-        engine: Name of the engine.
-        pack: ``name@version``; empty for an engine without packs.
-        pack_sha256: Digest of the pack's manifest; empty for an engine without packs.
-        seed: The seed, for an engine that has one.
-        table_version: Version of the symbol table.
-        rules_version: Version of the text rules.
-        quality: Rank, 0 to 100.
-        verified: Whether it may be trusted to say the right thing.
-        text: The input it was first made for.
-        voice: Logical voice.
-        dialect: ``zh``, ``gd`` or ``sc``.
-        symbols_sha256: Digest of the symbols that were spoken.
-        lexicon_sha256: Digest of the store lexicon; empty without one.
-        enforced: Whether the engine spoke our symbols.
-        duration_ms: Length of the sound.
-        render_ms: What it cost to make.
-        master: Bytes of the Opus master.
-    """
-
-    phrase_key: str
-    origin: Origin
-    engine: str
-    pack: str
-    pack_sha256: str
-    seed: int | None
-    table_version: int
-    rules_version: int
-    quality: int
-    verified: bool
-    text: str
-    voice: str
-    dialect: str
-    symbols_sha256: str
-    lexicon_sha256: str
-    enforced: bool
-    duration_ms: int
-    render_ms: int
-    master: bytes
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the master."""
-        return hashlib.sha256(self.master).hexdigest()
-
-    def provenance(self, label: AigcLabel) -> Provenance:
-        """Where it comes from, for a master that does not say so itself.
-
-        Args:
-            label: The operator's AI-content label.
-
-        Returns:
-            Its provenance.
-        """
-        return Provenance(
-            engine=self.engine,
-            pack=self.pack,
-            pack_sha256=self.pack_sha256,
-            verified=self.verified,
-            table_version=self.table_version,
-            rules_version=self.rules_version,
-            seed=self.seed,
-            label=label,
-        )
 
 
 @dataclass(frozen=True)
@@ -173,9 +49,8 @@ class Hit:
     rendition: Rendition
 
 
-_COLUMNS = tuple(Rendition.__dataclass_fields__)
 _BEST = f"""
-    SELECT {", ".join(_COLUMNS)}, id, sha256 FROM renditions
+    SELECT {", ".join(COLUMNS)}, id, sha256 FROM renditions
     WHERE phrase_key = ? AND quality >= ?
       AND (origin = 'cloud' AND verified OR origin = 'pack' AND pack_sha256 = ?)
     ORDER BY origin = 'cloud' DESC, quality DESC, id DESC
@@ -243,7 +118,7 @@ class Cache:
         except DatabaseGone:
             return None
         for row in rows:
-            rendition = _rendition(row)
+            rendition = Rendition.from_row(row)
             if rendition.sha256 == row["sha256"]:
                 return Hit(row["id"], row["sha256"], rendition)
             log.error("rendition %d is damaged and dropped", row["id"])
@@ -294,7 +169,7 @@ class Cache:
         if size > self._budget:
             raise ValueError("the rendition is larger than the cache's budget")
         now = self._now()
-        values = _values(rendition) | {"created": now, "played": now, "plays": 0}
+        values = rendition.row() | {"created": now, "played": now, "plays": 0}
 
         def change(db: sqlite_utils.Database) -> int:
             self._require_space()
@@ -368,32 +243,3 @@ class Cache:
                 total -= row[1]
         db.conn.executemany("DELETE FROM renditions WHERE id = ?", victims)
         self.evicted += len(victims)
-
-
-def value(facts: tuple[int, int, float, int, str], now: float) -> float:
-    """What a rendition is worth to the box.
-
-    Args:
-        facts: Size in bytes, plays, time of the last play, render cost in
-            milliseconds, origin.
-        now: Seconds since 1970.
-
-    Returns:
-        Expected milliseconds saved per byte; only the order has a meaning.
-    """
-    size, plays, played, render_ms, origin = facts
-    weight = CLOUD_WEIGHT if origin == "cloud" else 1.0
-    decay: float = 2.0 ** (-max(0.0, now - played) / HALF_LIFE_S)
-    return weight * (1 + plays) * (1 + render_ms) / size * decay
-
-
-def _values(rendition: Rendition) -> dict[str, Any]:
-    master = rendition.master
-    return asdict(rendition) | {"sha256": rendition.sha256, "size": len(master)}
-
-
-def _rendition(row: sqlite3.Row | Mapping[str, Any]) -> Rendition:
-    values = {name: row[name] for name in _COLUMNS}
-    values["verified"] = bool(values["verified"])
-    values["enforced"] = bool(values["enforced"])
-    return Rendition(**values)

@@ -7,7 +7,6 @@ standard error.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable
@@ -153,7 +152,9 @@ def run(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on; 0 takes a free one.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the box's state.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the box's state.")
+    ] = None,
 ) -> None:
     """Answer the shop's devices over HTTP until stopped.
 

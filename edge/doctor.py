@@ -300,7 +300,9 @@ def measure(pack: LoadedPack) -> Check:
             first_s = first_s or time.perf_counter() - began
             samples += chunk.size
         if samples == 0:
-            return Check("speed", "fail", f"{pack.name} gives no sound.", "Report this.")
+            return Check(
+                "speed", "fail", f"{pack.name} gives no sound.", "Report this."
+            )
         factors.append((time.perf_counter() - began) * SAMPLE_RATE / samples)
         firsts.append(first_s)
     rtf, first_ms = statistics.median(factors), statistics.median(firsts) * 1000

@@ -15,10 +15,11 @@ from common.audio.pcm import SAMPLE_RATE, Pcm
 from common.audio.provenance import Provenance
 from common.errors import YaoheError
 from common.protocol.synthesis import SpeechRequest
-from edge.cache import Cache, Rendition
+from edge.cache import Cache
 from edge.db import DatabaseGone
 from edge.metrics import EdgeMetrics
 from edge.readings import Read
+from edge.rendition import Rendition
 
 MAX_WAITING = 16
 """Finished utterances that wait to be encoded; one more is not kept."""

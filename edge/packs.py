@@ -46,7 +46,7 @@ class Voice(Protocol):
         """Speak, chunk by chunk."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadedPack:
     """A pack that is ready to speak.
 
@@ -89,9 +89,17 @@ class LoadedPack:
 
 
 class Packs:
-    """The packs of a box."""
+    """The packs of a box.
 
-    def __init__(self, active: Sequence[LoadedPack], starter: LoadedPack | None) -> None:
+    Attributes:
+        starter: The pack that came with the software, if it could be loaded.
+        loaded: Every pack once, the preferred first.
+        repertoire: Voices that can be asked for, and the dialects that each speaks.
+    """
+
+    def __init__(
+        self, active: Sequence[LoadedPack], starter: LoadedPack | None
+    ) -> None:
         """Take the packs up.
 
         Args:
@@ -100,27 +108,17 @@ class Packs:
         """
         self._active = tuple(active)
         self.starter = starter
+        last = (starter,) if starter else ()
+        self.loaded = tuple(dict.fromkeys((*active, *last)))
+        self.repertoire: dict[str, tuple[str, ...]] = {}
+        for pack in self.loaded:
+            for voice in pack.voice.voices:
+                spoken = (*self.repertoire.get(voice, ()), *pack.voice.dialects)
+                self.repertoire[voice] = tuple(dict.fromkeys(spoken))
 
     def active(self, voice: str, dialect: str) -> LoadedPack | None:
         """The pack in use for a voice and dialect, if any can speak it."""
         return next((p for p in self._active if p.can(voice, dialect)), None)
-
-    @property
-    def loaded(self) -> tuple[LoadedPack, ...]:
-        """Every pack once, the preferred first."""
-        starter = (self.starter,) if self.starter else ()
-        return tuple(dict.fromkeys((*self._active, *starter)))
-
-    @property
-    def repertoire(self) -> dict[str, tuple[str, ...]]:
-        """Voices that can be asked for, and the dialects that each speaks."""
-        spoken: dict[str, dict[str, None]] = {}
-        for pack in self.loaded:
-            for voice in pack.voice.voices:
-                spoken.setdefault(voice, {}).update(
-                    dict.fromkeys(pack.voice.dialects)
-                )
-        return {voice: tuple(dialects) for voice, dialects in spoken.items()}
 
 
 def load(directory: Path, *, is_trusted: bool) -> LoadedPack:

@@ -11,10 +11,8 @@ Only this module knows the order. Rules:
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from common.audio.provenance import AigcLabel, Provenance
@@ -28,11 +26,11 @@ from common.protocol.synthesis import (
     unknown_model,
     unknown_voice,
 )
-from common.speech import Speech, Whole, require_speakable
+from common.speech import Speech, require_speakable
 from common.text.receipt import Receipt
 from edge.begun import Begun
 from edge.keeper import Finished
-from edge.readings import Read
+from edge.turn import Turn, may_be_mandarin
 
 if TYPE_CHECKING:
     from edge.cache import Cache
@@ -49,44 +47,6 @@ LOGICAL_VOICES = (DEFAULT_VOICE, "man")
 LAST_RESORT: Tier = "last-resort"
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Turn:
-    """One request on its way through the sources.
-
-    Attributes:
-        request: What is asked for, or what stands in for it.
-        utterance: Its id.
-        read: How it is read.
-        key: Its phrase key.
-        began: When it came, monotonic seconds.
-        substituted: What stands in for what was asked.
-        passed: Why the sources so far did not speak.
-        failed: Digests of packs that failed in this turn.
-        error: What the caller is told if nobody speaks.
-    """
-
-    request: SpeechRequest
-    utterance: str
-    read: Read
-    key: str
-    began: float
-    substituted: str | None = None
-    passed: list[str] = field(default_factory=list)
-    failed: set[str] = field(default_factory=set)
-    error: YaoheError | None = None
-
-    def reason(self, chosen: str) -> str:
-        """Why the one who speaks does.
-
-        Args:
-            chosen: What speaks for it.
-
-        Returns:
-            That, and why the others did not.
-        """
-        return "; ".join([*self.passed, chosen])
 
 
 class Policy:
@@ -131,11 +91,11 @@ class Policy:
     @property
     def repertoire(self) -> dict[str, tuple[str, ...]]:
         """Voices that can be asked for, and the dialects that each speaks."""
-        known = {DEFAULT_VOICE: ()} | self._packs.repertoire
+        known = dict(self._packs.repertoire)
         cloud = self._cloud.repertoire if self._cloud else {}
         for voice, dialects in cloud.items():
             known[voice] = tuple(dict.fromkeys((*known.get(voice, ()), *dialects)))
-        return {voice: dialects for voice, dialects in known.items() if dialects}
+        return known
 
     async def speak(self, request: SpeechRequest, utterance: str) -> Speech:
         """Speak a request.
@@ -151,10 +111,11 @@ class Policy:
             YaoheError: Why there is no sound.
         """
         began = time.monotonic()
-        self._require_known(request)
-        turn = await self._turn(request, utterance, began)
+        turn = await self._open(self._known(request), utterance, began)
+        if turn.request.dialect != request.dialect:
+            turn.substituted = turn.request.dialect
         speech = await self._spoken(turn)
-        if speech is None and self._may_change_dialect(turn):
+        if speech is None and turn.is_mandarin_allowed:
             turn = await self._instead(turn, dialect=DEFAULT_DIALECT)
             speech = await self._spoken(turn)
         if speech is None:
@@ -258,7 +219,7 @@ class Policy:
                 if speech is not None:
                     return speech
         raise turn.error or YaoheError(
-            "voice_unavailable", f"nobody can speak this here: {turn.reason('')}"
+            "voice_unavailable", f"nobody can speak this: {'; '.join(turn.passed)}"
         )
 
     async def _from_pack(
@@ -282,11 +243,13 @@ class Policy:
                     pitch=asked.pitch,
                     volume=asked.volume,
                 ),
-                None
-                if keeper is None
-                else lambda pcm, busy_s: keeper.keep(finished, pcm, busy_s),
+                (
+                    None
+                    if keeper is None
+                    else lambda pcm, busy_s: keeper.keep(finished, pcm, busy_s)
+                ),
             )
-            begun = await Begun.first(listener, self._patience_s(turn))
+            begun = await Begun.first(listener, turn.patience_s())
         except YaoheError as error:
             turn.passed.append(f"{pack.name}: {error.message}")
             turn.failed.add(pack.sha256)
@@ -302,16 +265,8 @@ class Policy:
             substituted=turn.substituted,
         )
 
-    def _patience_s(self, turn: Turn) -> float | None:
-        """Seconds to first audio that the caller asked for; None waits."""
-        if turn.request.deadline_ms is None:
-            return None
-        due = turn.began + turn.request.deadline_ms / 1000
-        return max(0.0, due - time.monotonic())
-
-    async def _turn(
-        self, request: SpeechRequest, utterance: str, began: float
-    ) -> Turn:
+    async def _open(self, request: SpeechRequest, utterance: str, began: float) -> Turn:
+        """Read a request and refuse what must not be spoken."""
         read = await self._readings.read(request.input, request.dialect)
         require_speakable(read.reading, request)
         return Turn(request, utterance, read, read.key(request), began)
@@ -319,20 +274,30 @@ class Policy:
     async def _instead(self, turn: Turn, **changes: str) -> Turn:
         """The same turn with another voice or dialect, declared."""
         request = turn.request.model_copy(update=changes)
-        instead = await self._turn(request, turn.utterance, turn.began)
+        instead = await self._open(request, turn.utterance, turn.began)
         stands_in = (turn.substituted, *changes.values())
         instead.substituted = ",".join(name for name in stands_in if name)
         instead.passed, instead.failed = turn.passed, turn.failed
         instead.error = turn.error
         return instead
 
-    def _may_change_dialect(self, turn: Turn) -> bool:
-        is_allowed = turn.request.fallback == "mandarin"
-        return is_allowed and turn.request.dialect != DEFAULT_DIALECT
-
-    def _require_known(self, request: SpeechRequest) -> None:
+    def _known(self, request: SpeechRequest) -> SpeechRequest:
+        """The request, if somebody here might speak it; in Mandarin where it may be."""
         if request.model != DEFAULT_MODEL:
             raise unknown_model(request.model)
-        voice = request.voice
-        if voice not in LOGICAL_VOICES and voice not in self.repertoire:
-            raise unknown_voice(voice)
+        repertoire = self.repertoire
+        if request.voice not in (*LOGICAL_VOICES, *repertoire):
+            raise unknown_voice(request.voice)
+        spoken = {one for dialects in repertoire.values() for one in dialects}
+        if not spoken:
+            raise YaoheError("voice_unavailable", "this box has no voice")
+        if request.dialect in spoken:
+            return request
+        if may_be_mandarin(request):
+            return request.model_copy(update={"dialect": DEFAULT_DIALECT})
+        raise YaoheError(
+            "voice_unavailable",
+            f"nobody here speaks {request.dialect!r}; fallback=mandarin would let "
+            "Mandarin stand in",
+            param="dialect",
+        )

@@ -1,4 +1,4 @@
-"""Readings that the box remembers: a signage text is read once, not every time it plays.
+"""Readings that the box remembers: a text is read once, not every time it plays.
 
 Rules: at most ``capacity`` texts, the least recently used leaves first; long texts are
 never remembered, so memory stays small; other words in the lexicon or other rules make

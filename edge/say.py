@@ -62,6 +62,8 @@ def say_to_file(
         OSError: The file cannot be written.
     """
     request = parse_speech({**values, "response_format": _format(out)})
+    if not out.parent.is_dir():
+        raise YaoheError("invalid_request", f"no folder {out.parent}", param="out")
     if pack is None:
         return asyncio.run(_say(settings, request, out, None))
     loaded = load(pack, is_trusted=is_unsigned)

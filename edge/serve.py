@@ -38,6 +38,7 @@ def serve(settings: EdgeSettings) -> None:
             create_app(Service(settings)),
             log_config=None,
             access_log=False,
+            log_level="warning",
             server_header=False,
             timeout_keep_alive=settings.http.keep_alive_s,
             timeout_graceful_shutdown=GOODBYE_S,
@@ -47,7 +48,7 @@ def serve(settings: EdgeSettings) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Take the port before anything is loaded, so that a taken one is one clear line."""
+    """Take the port before anything is loaded: a taken one is one clear line."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)

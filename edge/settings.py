@@ -30,7 +30,9 @@ class HttpSettings(Section):
         keep_alive_s: How long an idle connection is kept.
     """
 
-    host: str = "0.0.0.0"  # noqa: S104 - devices of the shop call the box by its address
+    host: str = (
+        "0.0.0.0"  # noqa: S104 - devices of the shop call the box by its address
+    )
     port: int = Field(DEFAULT_PORT, ge=0, le=65535)
     keep_alive_s: int = Field(75, ge=1)
 

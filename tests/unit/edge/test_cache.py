@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from edge.cache import Cache, Rendition, value
+from edge.cache import Cache
 from edge.db import DatabaseGone
+from edge.rendition import Rendition, value
 
 WAIT_S = 20.0
 PACK = "p" * 64
@@ -203,7 +204,8 @@ def test_a_damaged_file_gives_misses_and_then_works_again(tmp_path: Path) -> Non
 WRITER = """
 import sys
 from pathlib import Path
-from edge.cache import Cache, Rendition
+from edge.cache import Cache
+from edge.rendition import Rendition
 
 values = {values!r}
 
