@@ -13,10 +13,12 @@ import hashlib
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from common.phrase import KEY_BYTES
+from common.protocol import topics
 from common.protocol.cbor import Message, dumps
+from common.protocol.manifest import MAX_QUALITY
 
 BUCKETS = 256
 """An entry's bucket is the first byte of its key."""
@@ -26,11 +28,8 @@ SHA256_BYTES = 32
 MAX_LOG_ENTRIES = 500
 MAX_SNAPSHOT_ENTRIES = 20_000
 MAX_RENDITION_BYTES = 4 * 1024 * 1024
-MAX_QUALITY = 100
 MAX_COUNTER = 2**53 - 1
 """Of epochs, sequence numbers and seconds."""
-MAX_NAME_CHARACTERS = 64
-MAX_SCOPE_CHARACTERS = 192
 
 Key = Annotated[bytes, Field(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 Digest = Annotated[bytes, Field(min_length=SHA256_BYTES, max_length=SHA256_BYTES)]
@@ -82,8 +81,8 @@ class Head(Message):
 
     MAX_BYTES: ClassVar[int] = 1024
 
-    chain: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
-    scope: Annotated[str, Field(min_length=1, max_length=MAX_SCOPE_CHARACTERS)]
+    chain: str
+    scope: str
     epoch: Counter
     seq: Counter
     floor: Counter
@@ -91,6 +90,12 @@ class Head(Message):
     root: Digest
     snapshot: Digest
     issued: Counter
+
+    @model_validator(mode="after")
+    def _addressed(self) -> Head:
+        """Refuse a chain or scope that has no topic."""
+        str(topics.Head(self.chain, self.scope))
+        return self
 
 
 class Log(Message):

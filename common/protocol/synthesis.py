@@ -101,8 +101,8 @@ def _mended(value: object) -> object:
 
 
 Text = Annotated[str, BeforeValidator(_mended)]
-Real = Annotated[float, BeforeValidator(_plain_number)]
-Whole = Annotated[int, BeforeValidator(_plain_number)]
+Number = Annotated[float, BeforeValidator(_plain_number)]
+Integer = Annotated[int, BeforeValidator(_plain_number)]
 
 
 class SpeechRequest(BaseModel):
@@ -132,19 +132,21 @@ class SpeechRequest(BaseModel):
     model: Annotated[Text, Field(max_length=MAX_NAME_CHARACTERS)] = DEFAULT_MODEL
     voice: Text = DEFAULT_VOICE
     response_format: Format = "mp3"
-    speed: Annotated[Real, Field(ge=MIN_SPEED, le=MAX_SPEED)] = 1.0
+    speed: Annotated[Number, Field(ge=MIN_SPEED, le=MAX_SPEED)] = 1.0
     instructions: (
         Annotated[Text, Field(max_length=MAX_INSTRUCTIONS_CHARACTERS)] | None
     ) = None
     stream_format: StreamFormat = "audio"
     dialect: str = DEFAULT_DIALECT
-    seed: Annotated[Whole, Field(ge=0, le=MAX_SEED)] | None = None
+    seed: Annotated[Integer, Field(ge=0, le=MAX_SEED)] | None = None
     on_unreadable: OnUnreadable = "fail"
     fallback: Fallback = "none"
-    deadline_ms: Annotated[Whole, Field(ge=1, le=MAX_DEADLINE_MS)] | None = None
+    deadline_ms: Annotated[Integer, Field(ge=1, le=MAX_DEADLINE_MS)] | None = None
     receipt: bool = False
-    pitch: Annotated[Real, Field(ge=-MAX_PITCH_SEMITONES, le=MAX_PITCH_SEMITONES)] = 0.0
-    volume: Annotated[Real, Field(ge=MIN_VOLUME_DB, le=MAX_VOLUME_DB)] = 0.0
+    pitch: Annotated[Number, Field(ge=-MAX_PITCH_SEMITONES, le=MAX_PITCH_SEMITONES)] = (
+        0.0
+    )
+    volume: Annotated[Number, Field(ge=MIN_VOLUME_DB, le=MAX_VOLUME_DB)] = 0.0
 
     @model_validator(mode="before")
     @classmethod
