@@ -6,18 +6,27 @@ character of the input is in a span that names its rule, or in ``unread``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from common.errors import YaoheError
-from common.text import forms, mandarin, reader
+from common.text import cantonese, chengdu, forms, mandarin, reader
 from common.text.lexicon import Lexicon
 from common.text.receipt import Reading
 from common.text.rules import BOOK
-from common.text.scan import Scan, scan
+from common.text.scan import HAN_RULE, Scan, Token, scan
 from common.text.symbols import DIALECTS
 
 RULES_VERSION = 1
 """Raised by every change that can alter a reading."""
 MAX_CHARACTERS = 100_000
 """Longest text that is read at all."""
+
+PRONOUNCE: Mapping[str, reader.Pronounce] = {
+    "zh": mandarin.pronounce,
+    "gd": cantonese.pronounce,
+    "sc": chengdu.pronounce,
+}
 
 __all__ = ["MAX_CHARACTERS", "Lexicon", "RULES_VERSION", "Reading", "read"]
 
@@ -55,7 +64,27 @@ def read(
             f"text is longer than {MAX_CHARACTERS} characters",
             param="input",
         )
-    unified = forms.convert(forms.unify(text), "t2s")
-    state = Scan(unified, dialect, context or "")
-    scan(state, BOOK, 0, len(unified))
-    return reader.build(text, dialect, state.tokens, mandarin.pronounce)
+    unified = forms.unify(text)
+    simplified = forms.convert(unified, "t2s")
+    state = Scan(simplified, dialect, context or "")
+    scan(state, BOOK, 0, len(simplified))
+    tokens = state.tokens
+    if dialect == "gd":
+        tokens = _in_traditional(tokens, unified, simplified)
+    return reader.build(text, dialect, tokens, PRONOUNCE[dialect])
+
+
+def _in_traditional(tokens: list[Token], unified: str, simplified: str) -> list[Token]:
+    """Give Chinese its traditional characters back; what rules said is converted."""
+    written = unified if unified != simplified else forms.convert(unified, "s2hk")
+    return [
+        replace(
+            token,
+            spoken=(
+                written[token.start : token.end]
+                if token.rule == HAN_RULE
+                else forms.convert(token.spoken, "s2hk")
+            ),
+        )
+        for token in tokens
+    ]
