@@ -28,7 +28,7 @@ help: ## show this list
 setup: $(READY) ## make .venv and install what everything else needs
 
 $(READY): $(SOURCES) deploy/system-packages
-	@PYTHON="$(PYTHON)" deploy/system-packages venv opus
+	@PYTHON="$(PYTHON)" deploy/system-packages venv opus broker
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
 	@echo "Installing yaohe into .venv (a minute or two the first time) ..."
 	@rm -f .venv/.ready-cpu .venv/.ready-gpu

@@ -51,6 +51,11 @@ def test_packages_come_from_this_checkout(name: str, root: Path) -> None:
     assert Path(module.__file__).resolve() == root / name / "__init__.py"
 
 
+def test_helpers_of_tests_come_from_this_checkout(root: Path) -> None:
+    module = importlib.import_module("tests")
+    assert list(module.__path__) == [str(root / "tests")]
+
+
 def test_version_is_the_changelogs_newest(root: Path) -> None:
     text = (root / "CHANGELOG.md").read_text("utf-8")
     released = re.findall(r"^## \[(\d[^\]]*)\]", text, re.M)
@@ -107,11 +112,15 @@ def test_command_and_module_give_the_same_help(name: str, root: Path) -> None:
     helps = [
         subprocess.run(
             [*command, "--help"], cwd=root, capture_output=True, text=True, check=True
-        ).stdout.replace(f"python -m {name}", f"yaohe-{name}")
+        ).stdout
         for command in ([str(script)], [sys.executable, "-m", name])
     ]
-    assert helps[0] == helps[1]
-    assert f"yaohe-{name}" in helps[0]
+    by_name, by_module = (text.split() for text in helps)
+    assert f"yaohe-{name}" in by_name
+    assert (
+        by_name
+        == " ".join(by_module).replace(f"python -m {name}", f"yaohe-{name}").split()
+    )
 
 
 def test_both_readmes_give_the_same_commands(root: Path) -> None:

@@ -44,7 +44,7 @@ def look(root: Path, path: str, *needs: str) -> subprocess.CompletedProcess[str]
 
 
 def test_a_complete_machine_is_left_alone(root: Path) -> None:
-    done = look(root, os.environ["PATH"], "venv", "opus")
+    done = look(root, os.environ["PATH"], "venv", "opus", "broker")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
