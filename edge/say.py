@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.audio.containers import MEDIA_TYPES
-from common.audio.pcm import SAMPLE_RATE, Pcm
+import numpy as np
+
+from common.audio.containers import MEDIA_TYPES, encode_whole
+from common.audio.pcm import SAMPLE_RATE
 from common.errors import YaoheError, quoted
 from common.files import write_atomic
 from common.protocol.synthesis import SpeechRequest, parse_speech
-from common.responses import speech_answer
-from common.speech import Speech, new_utterance
+from common.speech import Speech, Whole, new_utterance
 from edge.account import Account
 from edge.packs import Packs, load
 from edge.service import OPEN_TIMEOUT_S, Service
@@ -97,39 +98,25 @@ async def _say(
             raise YaoheError("voice_unavailable", service.failure)
         began = time.monotonic()
         speech = await service.speak(request, new_utterance())
-        counted = _Counted(speech)
-        answer = await speech_answer(request, speech)
-        if isinstance(answer.body, bytes):
-            sound = answer.body
-        else:
-            sound = b"".join([piece async for piece in answer.body])
-        await answer.aclose()
-        took = time.monotonic() - began
+        whole = await _whole(speech)
+        took_s = time.monotonic() - began
+        provenance = speech.provenance.with_id(speech.utterance)
+        # A file is finished, so its header says how long it is.
+        sound = encode_whole(request.response_format, whole, provenance)
         await asyncio.to_thread(write_atomic, out, sound)
     finally:
         await service.stop()
-    return Told(Account.of(speech), _line(speech, out, counted.seconds, took))
+    return Told(Account.of(speech), _line(speech, out, whole.duration_s, took_s))
 
 
-class _Counted:
-    """How long a speech is, whole or as it passes by."""
-
-    def __init__(self, speech: Speech) -> None:
-        self._samples = 0
-        self._whole = speech.whole
-        if speech.chunks is not None:
-            speech.chunks = self._through(speech.chunks)
-
-    @property
-    def seconds(self) -> float:
-        if self._whole is not None:
-            return self._whole.duration_s
-        return self._samples / SAMPLE_RATE
-
-    async def _through(self, chunks: AsyncIterator[Pcm]) -> AsyncIterator[Pcm]:
-        async for chunk in chunks:
-            self._samples += chunk.size
-            yield chunk
+async def _whole(speech: Speech) -> Whole:
+    """The speech from beginning to end."""
+    if speech.whole is not None:
+        return speech.whole
+    if speech.chunks is None:
+        raise YaoheError("internal_error", "the speech has no sound")
+    pcm = np.concatenate([chunk async for chunk in speech.chunks])
+    return Whole(pcm.size / SAMPLE_RATE, pcm=pcm)
 
 
 def _line(speech: Speech, out: Path, seconds: float, took_s: float) -> str:

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.voice.runtime import Runtime
+from edge import doctor
+from edge.clock import Clock
+from edge.settings import CacheSettings, EdgeSettings
+from tests.unit.edge.tiny import TinyVoice, pack
+
+
+def verdicts(settings: EdgeSettings, clock: Clock | None = None) -> dict[str, str]:
+    return {check.name: check.verdict for check in doctor.look(settings, clock)}
+
+
+def test_a_healthy_box_is_all_ok(tmp_path: Path) -> None:
+    settings = EdgeSettings(data=tmp_path, cache=CacheSettings(min_free_bytes=0))
+    found = verdicts(settings)
+    assert {found[name] for name in ("packages", "opus", "reading", "disk")} == {"ok"}
+
+
+def test_a_package_of_the_same_name_elsewhere_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stranger").mkdir()
+    (tmp_path / "stranger" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "stranger", raising=False)
+    check = doctor.packages(["common", "stranger"])
+    assert check.verdict == "fail"
+    assert "'stranger'" in check.says
+
+
+def test_two_runtimes_at_once_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = Runtime("1.0", ("cpu",), ("onnxruntime", "onnxruntime-gpu"))
+    monkeypatch.setattr(doctor, "describe", lambda: both)
+    assert verdicts(EdgeSettings(data=tmp_path))["runtime"] == "fail"
+
+
+def test_a_clock_in_1970_is_a_warning_and_no_more(tmp_path: Path) -> None:
+    found = verdicts(EdgeSettings(data=tmp_path), Clock(wall=lambda: 0.0))
+    assert found["clock"] == "warn"
+
+
+def test_a_damaged_cache_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "cache.db").write_bytes(b"garbage" * 1000)
+    assert verdicts(EdgeSettings(data=tmp_path))["cache"] == "warn"
+
+
+def test_a_full_disk_is_a_warning(tmp_path: Path) -> None:
+    full = EdgeSettings(data=tmp_path, cache=CacheSettings(min_free_bytes=10**18))
+    assert verdicts(full)["disk"] == "warn"
+
+
+def test_a_check_that_breaks_is_a_finding_and_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> Runtime:
+        raise RuntimeError("odd")
+
+    monkeypatch.setattr(doctor, "describe", broken)
+    assert verdicts(EdgeSettings(data=tmp_path))["runtime"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("pause_s", "verdict"), [(0.0, "ok"), (0.05, "warn"), (0.15, "fail")]
+)
+def test_a_slow_box_is_told_so(pause_s: float, verdict: str) -> None:
+    assert doctor.measure(pack(TinyVoice(pause_s=pause_s))).verdict == verdict
+
+
+def test_a_silent_voice_fails() -> None:
+    assert doctor.measure(pack(TinyVoice(chunks=0))).verdict == "fail"
