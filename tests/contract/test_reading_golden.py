@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,14 @@ from common.text import read
 CASES = Path(__file__).parents[1] / "cases"
 
 
-def _rows(*names: str) -> Iterator[Any]:
-    for name in names:
-        for line in (CASES / f"{name}.jsonl").read_text("utf-8").splitlines():
-            row = json.loads(line)
-            yield pytest.param(row, id=row["id"])
+def _rows(*names: str) -> list[Any]:
+    lines = (
+        line
+        for name in names
+        for line in (CASES / f"{name}.jsonl").read_text("utf-8").splitlines()
+    )
+    rows = (json.loads(line) for line in lines)
+    return [pytest.param(row, id=row["id"]) for row in rows]
 
 
 def _heard(text: str) -> str:
