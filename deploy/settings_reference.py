@@ -14,19 +14,21 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from cloud.settings import CloudSettings
+from distill.settings import DistillSettings
 from edge.settings import EdgeSettings
 
 PLACE = Path(__file__).resolve().with_name("settings.env")
 TIERS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("YAOHE_EDGE_", EdgeSettings, "The box"),
     ("YAOHE_CLOUD_", CloudSettings, "The cloud"),
+    ("YAOHE_DISTILL_", DistillSettings, "The making of voices"),
 )
 HEAD = """\
 # Every setting of Yaohe with its default. Uncomment what should differ, and keep it in
 # `.env` of the working directory, in the environment, or in /etc/yaohe/edge.env.
 # Made by deploy/settings_reference.py (`make format`); do not edit here.
 """
-OF_THE_MACHINE = frozenset({"YAOHE_CLOUD_ENGINE__THREADS"})
+OF_THE_MACHINE = frozenset({"YAOHE_CLOUD_ENGINE__THREADS", "YAOHE_DISTILL_JUDGE"})
 """Settings whose default is counted from the machine: none is written."""
 
 
