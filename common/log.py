@@ -23,7 +23,11 @@ MAX_MESSAGE_CHARACTERS = 4000
 
 _utterance: ContextVar[str | None] = ContextVar("utterance", default=None)
 
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "color_message",
+}
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
@@ -29,12 +29,17 @@ EXPOSED_HEADERS = (
 _log = logging.getLogger(__name__)
 
 
-def create_app(engine: Engine, settings: CloudSettings) -> FastAPI:
+def create_app(
+    engine: Engine,
+    settings: CloudSettings,
+    give_up: Callable[[], object] = lambda: None,
+) -> FastAPI:
     """Build the application.
 
     Args:
         engine: What speaks; started and stopped with the application.
         settings: The cloud's settings.
+        give_up: Called when the engine cannot be loaded; ``state.failure`` says why.
 
     Returns:
         An application; its ``state`` holds the parts.
@@ -46,6 +51,7 @@ def create_app(engine: Engine, settings: CloudSettings) -> FastAPI:
         engine, settings, app.state.metrics, app.state.receipts
     )
     app.state.failure = None
+    app.state.give_up = give_up
     app.add_middleware(
         CORSMiddleware,
         allow_origins=settings.http.origins,
@@ -79,7 +85,11 @@ async def _load(app: FastAPI, engine: Engine) -> None:
         await asyncio.to_thread(read, "预热")
         await engine.start()
     except YaoheError as error:
-        app.state.failure = error.message
-        _log.error("the engine cannot be loaded: %s", error.message)
+        app.state.failure = error
+    except Exception as error:
+        _log.exception("the engine failed to load")
+        app.state.failure = YaoheError("internal_error", f"cannot load: {error!r}")
     else:
         _log.info("ready", extra={"engine": engine.name})
+    if app.state.failure is not None:
+        app.state.give_up()

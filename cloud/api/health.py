@@ -17,7 +17,7 @@ async def health(request: Request) -> dict[str, str]:
     """Say that the process works; fails once the engine could not be loaded."""
     failure = request.app.state.failure
     if failure is not None:
-        raise YaoheError("not_ready", failure)
+        raise YaoheError("not_ready", failure.message)
     return {"status": "ok"}
 
 
