@@ -162,8 +162,8 @@ def export(
     """Export the student to ONNX, proven equal to torch, as a draft pack."""
     from distill import commands
 
-    places, _ = _places(recipe)
-    commands.export(places, stage)
+    places, settings = _places(recipe)
+    commands.export(places, settings, stage)
 
 
 @app.command()
@@ -239,7 +239,7 @@ def run(recipe: RecipeName, workers: Workers = 1) -> None:
     commands.corpus(places, settings, workers)
     if not commands.train(places, settings, _until_told()):
         raise KeyboardInterrupt
-    commands.export(places)
+    commands.export(places, settings)
     commands.evaluate_once(places, settings)
     commands.pack(places)
 

@@ -68,7 +68,7 @@ def corpus(places: Places, settings: DistillSettings, workers: int) -> None:
         manifest = build.build(
             places.corpus,
             places.recipe,
-            settings.kokoro_folder,
+            steps.teacher_of(places, settings),
             workers=workers,
             advance=advance,
         )
@@ -96,9 +96,9 @@ def train(
     return is_done
 
 
-def export(places: Places, stage: str = "joint") -> None:
+def export(places: Places, settings: DistillSettings, stage: str = "joint") -> None:
     """Export a checkpoint."""
-    draft, was_there = steps.export(places, _stages(stage)[-1])
+    draft, was_there = steps.export(places, settings, _stages(stage)[-1])
     note = read_note(places.export)
     _console().print(
         f"export: {note['stage']} step {note['step']}, {note['parameters']} parameters,"
@@ -168,7 +168,7 @@ def evaluate(
             advance=advance,
         )
     title = f"{voice_pack.label}, {result['count']} held sentences ({name})"
-    console.print(show.table(result["systems"], title))
+    console.print(show.comparison(result["systems"], title))
     console.print(f"evaluate: {places.evaluation / measuring.RESULT}")
     return result
 

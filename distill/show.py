@@ -73,6 +73,17 @@ def table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     return drawn
 
 
+def comparison(lines: Sequence[Mapping[str, Any]], title: str) -> Table:
+    """A measurement as a table: a column for each system and voice, side by side."""
+    drawn = Table(title=title, title_justify="left")
+    drawn.add_column("")
+    for line in lines:
+        drawn.add_column(f"{line['system']} {line['voice']}", justify="right")
+    for name in list(lines[0])[2:] if lines else []:
+        drawn.add_row(name, *(_cell(name, line[name]) for line in lines))
+    return drawn
+
+
 def _cell(name: str, value: Any) -> str:
     if name == "syllable_error":
         return f"{100 * value:.1f} %"

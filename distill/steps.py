@@ -7,13 +7,14 @@ JSON file that says what it was made from, which is how the next run knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from common.errors import YaoheError
 from common.files import make_directory
-from common.protocol.manifest import MANIFEST_NAME, Teacher, Voice
+from common.protocol.manifest import MANIFEST_NAME, Voice
 from common.voice.pack import Pack, load_pack
 from common.voice.speak import Speaker
 from distill import evaluate, packer
@@ -23,6 +24,7 @@ from distill.notes import read_note, sha256_of, write_note
 from distill.places import Places
 from distill.recipe import STAGES, HeldSet, PackPlan, StageName
 from distill.settings import DistillSettings
+from distill.teacher.base import Plug
 
 Report = Callable[[StageName, int, dict[str, float]], None]
 
@@ -123,11 +125,14 @@ SIZES: dict[str, dict[str, int]] = {
 """Widths and depths by name; the student's own defaults are the shop's."""
 
 
-def export(places: Places, stage: StageName = "joint") -> tuple[Pack, bool]:
+def export(
+    places: Places, settings: DistillSettings, stage: StageName = "joint"
+) -> tuple[Pack, bool]:
     """Export a checkpoint as a draft pack.
 
     Args:
         places: The recipe's folders.
+        settings: Where the teacher is.
         stage: Which checkpoint; an earlier one than ``joint`` can be looked at too.
 
     Returns:
@@ -170,7 +175,7 @@ def export(places: Places, stage: StageName = "joint") -> tuple[Pack, bool]:
             },
             context=student.shape.context,
             noise_seed=places.recipe.noise_seed,
-            teacher=_card(places),
+            teacher=teacher_of(places, settings).card,
         ),
     )
     facts = {
@@ -186,13 +191,25 @@ def export(places: Places, stage: StageName = "joint") -> tuple[Pack, bool]:
     return draft, False
 
 
-def _card(places: Places) -> Teacher:
-    from distill.teacher.kokoro import CARD
+def teacher_of(places: Places, settings: DistillSettings) -> Plug:
+    """The recipe's teacher, not loaded yet.
 
+    Args:
+        places: The recipe's folders.
+        settings: Where teachers lie.
+
+    Returns:
+        The teacher; its card names the voices that the recipe takes from it.
+    """
+    from distill.teacher import kokoro
+
+    known = {"kokoro": kokoro.plug(settings.kokoro_folder)}
+    plug = known[places.recipe.teacher]
     voices = ", ".join(
         f"{name}: {voice.teacher}" for name, voice in places.recipe.voices.items()
     )
-    return CARD.model_copy(update={"note": f"{CARD.note} Voices: {voices}."})
+    note = f"{plug.card.note} Voices: {voices}."
+    return replace(plug, card=plug.card.model_copy(update={"note": note}))
 
 
 def evaluation(
@@ -231,7 +248,9 @@ def evaluation(
     speaker = Speaker(voice_pack, provider="cpu", threads=1)
     systems: list[evaluate.System] = [evaluate.Learnt(speaker)]
     if with_teacher:
-        systems.insert(0, _teacher_system(places, settings))
+        plug = teacher_of(places, settings)
+        own = {name: voice.teacher for name, voice in places.recipe.voices.items()}
+        systems.insert(0, evaluate.Taught(plug.engage(), own, plug.size()))
     sentences = held(name)[:count]
     with Judge(settings.judge, settings.data / "judge", quality=with_quality) as judge:
         rows = evaluate.measure(systems, voices, sentences, folder, judge, advance)
@@ -245,16 +264,6 @@ def evaluation(
     }
     sizes = {system.name: system.size for system in systems}
     return evaluate.write_result(folder, rows, sizes, facts)
-
-
-def _teacher_system(places: Places, settings: DistillSettings) -> evaluate.Taught:
-    from distill.teacher.kokoro import KokoroTeacher, needed_bytes
-
-    return evaluate.Taught(
-        KokoroTeacher(settings.kokoro_folder),
-        {name: voice.teacher for name, voice in places.recipe.voices.items()},
-        needed_bytes(settings.kokoro_folder),
-    )
 
 
 def make_pack(

@@ -19,8 +19,7 @@ from distill.corpus.ledger import Entry
 from distill.corpus.sentences import Sentence, coverage, generate
 from distill.notes import read_note
 from distill.recipe import Recipe
-from distill.teacher.base import Teacher
-from distill.teacher.kokoro import CARD, DIGESTS, KokoroTeacher
+from distill.teacher.base import Plug, Teacher
 
 
 @dataclass(frozen=True)
@@ -86,27 +85,27 @@ class Work:
 
 
 @lru_cache(maxsize=1)
-def _work(folder: Path, teacher: Path) -> Work:
+def _work(folder: Path, engage: Callable[[], Teacher]) -> Work:
     """The work of this process, its teacher loaded once."""
-    return Work(folder, KokoroTeacher(teacher))
+    return Work(folder, engage())
 
 
-def _do(folder: Path, teacher: Path, task: Task) -> Outcome | YaoheError:
+def _do(folder: Path, plug: Plug, task: Task) -> Outcome | YaoheError:
     """Do a task in a worker; an error comes back as a value, that none is lost."""
     try:
-        return _work(folder, teacher).do(task)
+        return _work(folder, plug.engage).do(task)
     except YaoheError as error:
         return error
 
 
 def _outcomes(
-    tasks: Sequence[Task], folder: Path, teacher: Path, workers: int
+    tasks: Sequence[Task], folder: Path, plug: Plug, workers: int
 ) -> Iterator[Outcome]:
     """Do tasks in this process or in several."""
-    do = partial(_do, folder, teacher)
     if workers == 1:
-        yield from _unless_failed(map(do, tasks))
+        yield from map(Work(folder, plug.engage()).do, tasks)
         return
+    do = partial(_do, folder, plug)
     context = multiprocessing.get_context("spawn")
     with context.Pool(workers) as pool:
         yield from _unless_failed(pool.imap_unordered(do, tasks))
@@ -147,7 +146,7 @@ def _made_by(folder: Path) -> str | None:
 def build(
     folder: Path,
     recipe: Recipe,
-    teacher: Path,
+    plug: Plug,
     *,
     workers: int = 1,
     advance: Callable[[Progress], None] = lambda _: None,
@@ -157,7 +156,7 @@ def build(
     Args:
         folder: The corpus.
         recipe: The recipe.
-        teacher: The teacher's folder.
+        plug: The teacher.
         workers: Processes.
         advance: Called at the start and after every sentence.
 
@@ -181,7 +180,7 @@ def build(
         left = [task for task in tasks if task.sentence.id not in done]
         progress = Progress(len(tasks), len(tasks) - len(left))
         advance(progress)
-        for outcome in _outcomes(left, folder, teacher, workers) if left else ():
+        for outcome in _outcomes(left, folder, plug, workers) if left else ():
             sentence = outcome.task.sentence
             if outcome.entry is None:
                 book.reject(sentence.id, sentence.text, outcome.reason)
@@ -195,23 +194,19 @@ def build(
         there.get(task.sentence.id, task.sentence.text) != task.sentence.text
         for task in tasks
     )
-    return ledger.write_manifest(folder, _facts(recipe, counts, foreign))
+    return ledger.write_manifest(folder, _facts(recipe, plug, counts, foreign))
 
 
-def _facts(recipe: Recipe, counts: Mapping[str, int], foreign: int) -> dict[str, Any]:
+def _facts(
+    recipe: Recipe, plug: Plug, counts: Mapping[str, int], foreign: int
+) -> dict[str, Any]:
     """What a manifest says besides what is in the index."""
-    used = {
-        f"voices/{voice.teacher}": voice.teacher for voice in recipe.voices.values()
-    }
     return {
         "recipe": recipe.name,
         "recipe_sha256": recipe.corpus_digest,
         "seed": recipe.seed,
-        "teacher": CARD.model_dump(mode="json", exclude_none=True),
-        "teacher_files": {
-            "model": CARD.sha256,
-            **{path: DIGESTS[name] for path, name in used.items()},
-        },
+        "teacher": plug.card.model_dump(mode="json", exclude_none=True),
+        "teacher_files": dict(plug.digests),
         # Rows that were there before and say something else than this recipe.
         "foreign_sentences": foreign,
         "symbols": dict(sorted(counts.items(), key=lambda item: item[1])),

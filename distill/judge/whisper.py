@@ -22,6 +22,8 @@ fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab  tokenizer.json
 """
 PROMPT = "以下是普通话的句子。"
 BEAM = 5
+MOST_TOKENS = 224
+"""Tokens it may write for one sound; babble would go on for ever."""
 RATE = 16_000
 """Samples per second that the recogniser hears."""
 
@@ -107,6 +109,7 @@ class Ear:
             temperature=0.0,
             initial_prompt=PROMPT,
             condition_on_previous_text=False,
+            max_new_tokens=MOST_TOKENS,
         )
         return "".join(segment.text for segment in segments).strip(), sound
 

@@ -6,7 +6,7 @@ disagree. One that tells how long each symbol lasted needs no aligner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,14 +42,6 @@ class Lesson:
 class Teacher(Protocol):
     """A voice to learn from; deterministic: the same sentence, the same samples."""
 
-    @property
-    def card(self) -> Card:
-        """Who it is and what its licence says, as a pack's manifest repeats it."""
-
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """SHA-256 of each file it speaks with, by name."""
-
     def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
         """Say one sentence.
 
@@ -63,3 +55,20 @@ class Teacher(Protocol):
         Raises:
             YaoheError: The voice is unknown or the sentence too long.
         """
+
+
+@dataclass(frozen=True)
+class Plug:
+    """A teacher that is not loaded yet.
+
+    Attributes:
+        card: Who it is and what its licence says, as a pack's manifest repeats it.
+        digests: SHA-256 of each file it speaks with: its model, its voices by name.
+        size: Bytes that it needs to speak in one voice.
+        engage: Loads it; can be pickled, since workers load a teacher each.
+    """
+
+    card: Card
+    digests: Mapping[str, str]
+    size: Callable[[], int]
+    engage: Callable[[], Teacher]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from cloud.engine.kokoro.model import DURATIONS, F0, FRAME_SAMPLES, load
 from common.errors import YaoheError
 from common.protocol.manifest import Teacher as Card
 from common.text.symbols import Symbol
-from distill.teacher.base import PITCH_PER_UNIT, UNIT_SAMPLES, Lesson
+from distill.teacher.base import PITCH_PER_UNIT, UNIT_SAMPLES, Lesson, Plug
 
 CARD = Card(
     name="kokoro-82m",
@@ -20,21 +21,6 @@ CARD = Card(
     sha256=assets.MODEL_SHA256,
     note="Kokoro-82M v1.0 by hexgrad, 8-bit ONNX, driven from Yaohe's own symbols.",
 )
-DIGESTS: Mapping[str, str] = {assets.MODEL_FILE: assets.MODEL_SHA256, **assets.STYLES}
-"""SHA-256 of the graph and of each style table, by name."""
-
-
-def needed_bytes(directory: Path) -> int:
-    """Bytes of the files that one voice speaks with.
-
-    Args:
-        directory: Kokoro's folder.
-
-    Returns:
-        The graph and one style table.
-    """
-    style = assets.style_path(directory, next(iter(assets.STYLES)))
-    return (directory / assets.MODEL_FILE).stat().st_size + style.stat().st_size
 
 
 class KokoroTeacher:
@@ -50,16 +36,6 @@ class KokoroTeacher:
             YaoheError: ``pack_invalid`` where a file is missing or another one.
         """
         self._model = load(directory, extra_outputs=(DURATIONS, F0))
-
-    @property
-    def card(self) -> Card:
-        """Who it is."""
-        return CARD
-
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """SHA-256 of the graph and of each style table."""
-        return DIGESTS
 
     def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
         """Say one sentence; see :class:`distill.teacher.base.Teacher`."""
@@ -81,3 +57,27 @@ class KokoroTeacher:
                 f"the teacher's durations ({total} units) do not add up to its sound",
             )
         return Lesson(spoken.audio, durations, pitch)
+
+
+def plug(directory: Path) -> Plug:
+    """Kokoro, not loaded yet.
+
+    Args:
+        directory: Kokoro's folder.
+
+    Returns:
+        What it is and how it is loaded.
+    """
+    digests = {assets.MODEL_FILE: assets.MODEL_SHA256, **assets.STYLES}
+    return Plug(
+        card=CARD,
+        digests=digests,
+        size=partial(_needed_bytes, directory),
+        engage=partial(KokoroTeacher, directory),
+    )
+
+
+def _needed_bytes(directory: Path) -> int:
+    """Bytes of the graph and one style table."""
+    style = assets.style_path(directory, next(iter(assets.STYLES)))
+    return (directory / assets.MODEL_FILE).stat().st_size + style.stat().st_size
