@@ -6,6 +6,7 @@ character of the input is in a span that names its rule, or in ``unread``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,7 +14,8 @@ from common.errors import YaoheError
 from common.text import cantonese, chengdu, forms, mandarin, reader
 from common.text.lexicon import Lexicon
 from common.text.receipt import Reading
-from common.text.rules import BOOK
+from common.text.rules import BOOK, ENGLISH
+from common.text.rules.english import is_english
 from common.text.scan import HAN_RULE, Scan, Token, scan
 from common.text.symbols import DIALECTS
 
@@ -21,6 +23,8 @@ RULES_VERSION = 1
 """Raised by every change that can alter a reading."""
 MAX_CHARACTERS = 100_000
 """Longest text that is read at all."""
+
+_SENTENCE = re.compile(r"[^。！？!?\n]*(?:[。！？!?\n]+|$)")
 
 PRONOUNCE: Mapping[str, reader.Pronounce] = {
     "zh": mandarin.pronounce,
@@ -67,7 +71,10 @@ def read(
     unified = forms.unify(text)
     simplified = forms.convert(unified, "t2s")
     state = Scan(simplified, dialect, context or "")
-    scan(state, BOOK, 0, len(simplified))
+    for sentence in _SENTENCE.finditer(simplified):
+        state.is_english = is_english(sentence[0])
+        book = ENGLISH if state.is_english else BOOK
+        scan(state, book, sentence.start(), sentence.end())
     tokens = state.tokens
     if dialect == "gd":
         tokens = _in_traditional(tokens, unified, simplified)

@@ -6,10 +6,23 @@ own style. Readings are citation readings and surface readings at once.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
 from common.text.mandarin import Fixed, Syllable, rows
+
+_NUMERALS = dict(
+    zip(
+        "零一二三四五六七八九十百千萬億兩",
+        (
+            "ling4 jat1 ji6 saam1 sei3 ng5 luk6 cat1 baat3 gau2 sap6 baak3 cin1 maan6 "
+            "jik1 loeng5"
+        ).split(),
+        strict=True,
+    )
+)
+_NUMBER = re.compile("[零一二三四五六七八九十百千萬億兩]{2,}")
 
 
 @lru_cache(maxsize=1)
@@ -50,11 +63,18 @@ def pronounce(
     """
     spoken: list[Syllable] = []
     unread: list[int] = []
+    numerals = {
+        place
+        for match in _NUMBER.finditer(phrase)
+        for place in range(match.start(), match.end())
+    }
     place = 0
     for token, readings in _tokens(phrase):
         aligned = len(readings) == len(token)
         for offset, character in enumerate(token):
             reading = readings[offset] if aligned else reading_of(character)
+            if place in numerals:
+                reading = _NUMERALS[character]
             if reading[-1:].isdigit():
                 spoken.append(
                     Syllable(

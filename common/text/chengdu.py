@@ -71,7 +71,7 @@ def syllable(character: str, pinyin: str) -> str:
         letters, tone = _checked(letters, jyutping, coda), "2"
     elif re.fullmatch("[jx]ie", letters) and jyutping.endswith("aai"):
         letters = letters[0] + "iai"
-    letters = _segments(letters)
+    letters = _segments(letters, checked=bool(coda))
     return f"{letters}{'r' if rhotic else ''}{tone}"
 
 
@@ -85,8 +85,8 @@ def _checked(letters: str, jyutping: str, coda: str) -> str:
         return letters[:-2] + "e" if coda == "k" else letters
     if re.fullmatch("[bpm]o", letters):
         return letters[0] + "e" if open_k else letters
-    if re.fullmatch("[gkhl]e", letters):
-        return letters if open_k else letters[0] + "o"
+    if re.fullmatch("[gkhl]e", letters) and not open_k:
+        return letters[0] + "o"
     if letters == "e":
         return "nge" if open_k else "ngo"
     if round_k:
@@ -126,11 +126,13 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-def _segments(letters: str) -> str:
+def _segments(letters: str, *, checked: bool) -> str:
     """Initials and finals that differ in every word."""
     alveolar = re.match("[zcs](?!h)|[dtnl]", letters) is not None
     for pattern, replacement in _RULES:
         if pattern.pattern == "^([dtnlzcs])un$" and not alveolar:
+            continue
+        if pattern.pattern == "^([gkh])e$" and checked:
             continue
         letters = pattern.sub(replacement, letters)
     return letters

@@ -7,11 +7,30 @@ stable name that the receipt shows.
 
 from __future__ import annotations
 
-from common.text.rules import codes, dates, latin, money, quantity, signs, times
+from common.text.rules import (
+    codes,
+    dates,
+    english,
+    latin,
+    money,
+    quantity,
+    signs,
+    times,
+)
 from common.text.scan import RuleBook
 
 BOOK = RuleBook()
-for _room in (signs.early, codes, dates, times, money, quantity, latin, signs.late):
+"""Rules for Chinese, and for Latin words and numbers inside it."""
+signs.early.register(BOOK)
+codes.register(BOOK)
+dates.register(BOOK)
+codes.register_groups(BOOK)
+for _room in (times, money, quantity, latin, signs.late):
     _room.register(BOOK)
 
-__all__ = ["BOOK"]
+ENGLISH = RuleBook()
+"""Rules for sentences that are English altogether."""
+for _room in (english, signs.early, latin, signs.late):
+    _room.register(ENGLISH)
+
+__all__ = ["BOOK", "ENGLISH"]

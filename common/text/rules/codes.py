@@ -91,6 +91,24 @@ def _version(match: re.Match[str], state: Scan) -> str:
     return "点".join(spell_integer(part) for part in match[0].split("."))
 
 
+def _standard(match: re.Match[str], state: Scan) -> str:
+    name = re.sub("[^A-Z]", "", match["name"])
+    said = "点".join(spell_digits(part) for part in match["number"].split("."))
+    year = f"杠{spell_digits(match['year'])}" if match["year"] else ""
+    return name + said + year
+
+
+def _groups(match: re.Match[str], state: Scan) -> str | None:
+    return "杠".join(spell_digits(part) for part in match[0].split("-"))
+
+
+def _model(match: re.Match[str], state: Scan) -> str | None:
+    before = state.before(match.start(), 6)
+    if re.search(r"(?<![A-Za-z])[A-Z][A-Za-z]{0,3}-?$", before):
+        return spell_digits(match[0])
+    return None
+
+
 def _queue(match: re.Match[str], state: Scan) -> str | None:
     before = state.before(match.start(), 6)
     if re.search(r"[A-Za-z][-·]?$", before) and not re.search(
@@ -138,11 +156,19 @@ def register(book: RuleBook) -> None:
         + _NOT_COUNTED
         + r"(?=[热客服人咨]|$)",
     )(_whole_phone)
+    add(
+        "code.standard",
+        "l",
+        r"(?P<name>(?:GB|ISO|IEC|DB|QB|SB|NY|HJ|JB|YY|LY|HG|QC|TCAS|Q|DIN|ANSI|EN)"
+        r"(?:/[A-Z]{1,4})?)[ -]?(?P<number>\d{3,6}(?:\.\d+)?)(?:[-—](?P<year>\d{4}))?"
+        r"(?![\dA-Za-z])",
+    )(_standard)
     add("code.address", "d", r"\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")(_address)
     add("code.version", "d", r"\d{1,3}(?:\.\d{1,3}){2}(?![\d.])")(_version_only)
     add("code.plate", "d", r"[0-9A-Z]{5,6}(?![0-9A-Za-z])")(_plate_digits)
     add("code.keyword", "d", r"\d{3,}(?!\d|\.\d|[元块%])")(_code)
     add("code.room", "d", r"\d{3,4}(?!\d|\.\d)")(_room)
+    add("code.model", "d", r"\d{3,}(?!\d|\.\d|[,，]\d{3}|[元块%])")(_model)
     add("code.queue", "d", r"0\d+(?!\d|[.:])")(_queue)
     add("code.zeros", "d", r"0\d+(?!\d|[.:/年月日])")(_zeros)
     add("code.long", "d", r"\d{8,}(?!\d|\.\d|\s?[元块人件个份万亿千%￥米])")(_long)
@@ -158,3 +184,8 @@ def _version_only(match: re.Match[str], state: Scan) -> str | None:
     ):
         return _version(match, state)
     return None
+
+
+def register_groups(book: RuleBook) -> None:
+    """Add the rule for groups of digits, which dates must have seen before."""
+    book.rule("code.groups", "d", r"\d{1,6}(?:-\d{1,6}){2,}(?![\d.])")(_groups)

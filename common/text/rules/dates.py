@@ -6,6 +6,7 @@ import math
 import re
 
 from common.text.numbers import spell_digits, spell_integer
+from common.text.rules.amounts import TO, to_word
 from common.text.scan import RuleBook, Scan
 
 _DATE_AFTER = re.compile(
@@ -16,7 +17,7 @@ _DATE_BEFORE = re.compile(
 )
 _FESTIVAL_AFTER = re.compile(
     r"\s?(?:年中|大促|狂欢|购物|盛典|盛惠|浪漫|献礼|女[王神]|国庆|返场|预售|特卖|钜惠|爆|放价|促|活动|嗨|"
-    r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热)"
+    r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热|消费者)"
 )
 _FESTIVALS = {
     "6.18": "六一八",
@@ -62,6 +63,11 @@ def _year(match: re.Match[str], state: Scan) -> str | None:
     return spell_digits(match[1]) + "年"
 
 
+def _years(match: re.Match[str], state: Scan) -> str:
+    between = to_word(match, state)
+    return spell_digits(match[1]) + between + spell_digits(match[3])
+
+
 def _short_year(match: re.Match[str], state: Scan) -> str:
     return spell_digits(match[1]) + "年"
 
@@ -96,10 +102,10 @@ def _festival(match: re.Match[str], state: Scan) -> str | None:
         return None
     if not _FESTIVAL_AFTER.match(state.after(match.end())):
         return None
-    month, day = match[0].split(".")
+    month, day = re.split("[.·]", match[0])
     if not _is_date(month, day):
         return None
-    known = _FESTIVALS.get(match[0])
+    known = _FESTIVALS.get(f"{month}.{day}")
     if known:
         return (
             known[1:]
@@ -123,6 +129,9 @@ def register(book: RuleBook) -> None:
     add("date.full", "d", r"((?:19|20)\d{2})([-/.])(\d{1,2})\2(\d{1,2})(?![\d.]|-\d)")(
         _full
     )
+    add("date.years", "d", rf"([12]\d{{3}}){TO}([12]\d{{3}})(?=学?年|赛季|财年)")(
+        _years
+    )
     add("date.year", "d", r"(\d{4})年(?=\s?\d{1,2}月)")(_year_month_day)
     add("date.year", "d", r"(\d{4})年")(_year)
     add(
@@ -133,6 +142,6 @@ def register(book: RuleBook) -> None:
     add("date.month_day", "d", r"(\d{1,2})月\s?(\d{1,2})([日号])")(_month_day)
     add("date.month", "d", r"(\d{1,2})月")(_month)
     add("date.slash", "d", r"(\d{1,2})/(\d{1,2})(?![\d/.])")(_slash)
-    add("date.festival", "d", r"\d{1,2}\.\d{1,2}(?![\d.元])")(_festival)
+    add("date.festival", "d", r"\d{1,2}[.·]\d{1,2}(?![\d.元])")(_festival)
     add("date.decade", "d", r"([0-9]0)后(?!面)")(_decade)
     add("date.decade", "d", r"([0-9]0)(?=、\s?[0-9]0后)")(_decades)

@@ -54,8 +54,9 @@ def _range(match: re.Match[str], state: Scan) -> str | None:
     )
 
 
-def _signed(match: re.Match[str], state: Scan) -> str | None:
-    return None
+def _minus(match: re.Match[str], state: Scan) -> str:
+    far = len(state.text)
+    return f"{amount(state, match[1], far, far)}减{amount(state, match[2], far, far)}"
 
 
 def _unit(match: re.Match[str], state: Scan) -> str | None:
@@ -112,6 +113,7 @@ def register(book: RuleBook) -> None:
         rf"(?P<one>{NUMBER})%?(?:{TO}(?P<two>{NUMBER}))?\s?(?P<sign>[%‰％])(?:\s?vol(?![a-z]))?",
     )(_percent)
     add("fraction", "d", r"(\d{1,3})/(\d{1,3})(?![\d/.])")(_fraction)
+    add("math.minus", "d", rf"({NUMBER})\s?[-−]\s?({NUMBER})(?=\s?=)")(_minus)
     add("number.science", "d", rf"({NUMBER})[eE]([-−]?)\+?(\d{{1,3}})(?![\dA-Za-z])")(
         _science
     )

@@ -76,6 +76,19 @@ def _math(match: re.Match[str], state: Scan) -> str | None:
     return _MATH[match[0]]
 
 
+def _star(match: re.Match[str], state: Scan) -> str | None:
+    before, after = state.before(match.start(), 1), state.after(match.end(), 1)
+    if match[0].strip() in ("x", "X") and not before.isdigit():
+        return None
+    if (
+        before
+        and after.isdigit()
+        and re.match(r"[0-9A-Za-z㎡℃个袋瓶包支片盒克升米]", before)
+    ):
+        return "乘"
+    return None
+
+
 def _roman(match: re.Match[str], state: Scan) -> str:
     return spell_integer(str(_ROMAN[match[0]]))
 
@@ -144,6 +157,7 @@ def register(book: RuleBook) -> None:
     add("numeral.roman", "s", f"[{roman}]")(_roman)
     add("numeral.circled", "s", f"[{circled}]")(_circled)
     add("range.connector", "s", r"\s?(?:-{1,2}|~|—{1,2}|–|～|〜|∼|－)\s?")(_connector)
+    add("math.times", "s", r"\s?[*✕xX]\s?")(_star)
     add("math", "s", "[" + "".join(re.escape(c) for c in _MATH) + "]")(_math)
     add("sign.at", "s", "@")(lambda match, state: "艾特")
     add("sign.and", "s", r"\s?&\s?")(_and)
