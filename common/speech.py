@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,6 +68,10 @@ class Speech:
         substituted: The dialect that stands in for the one asked, if the caller
             allowed it.
         first_audio_ms: Milliseconds from request to first audio, once known.
+        tiers: Everyone who has spoken so far, in order; ``tier`` is the first.
+        notes: What happened since it began, in a few plain words each.
+        pauses: Where clauses end: pairs of symbols of the reading before it and
+            samples before it; None where the engine does not know.
     """
 
     utterance: str
@@ -79,6 +83,9 @@ class Speech:
     chunks: AsyncIterator[NDArray[np.float32]] | None = None
     substituted: str | None = None
     first_audio_ms: float | None = None
+    tiers: list[Tier] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    pauses: tuple[tuple[int, int], ...] | None = None
 
     def __post_init__(self) -> None:
         """Hold to one form of sound.
@@ -88,6 +95,7 @@ class Speech:
         """
         if (self.whole is None) == (self.chunks is None):
             raise ValueError("a speech is either whole or in chunks")
+        self.tiers = self.tiers or [self.tier]
 
 
 def require_speakable(reading: Reading, request: SpeechRequest) -> None:

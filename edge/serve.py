@@ -9,6 +9,7 @@ import uvicorn
 
 from common import log
 from common.errors import YaoheError
+from common.protocol.stream import MAX_CONTROL_BYTES
 from edge.api.app import create_app
 from edge.service import Service
 from edge.settings import EdgeSettings
@@ -42,6 +43,8 @@ def serve(settings: EdgeSettings) -> None:
             server_header=False,
             timeout_keep_alive=settings.http.keep_alive_s,
             timeout_graceful_shutdown=GOODBYE_S,
+            ws_max_size=MAX_CONTROL_BYTES,
+            ws_per_message_deflate=False,
         )
     )
     server.run(sockets=[listening])

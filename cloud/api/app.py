@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager, suppress
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from cloud.api import errors, health, listing, speech
+from cloud.api import errors, health, listing, speech, stream
 from cloud.dispatch import Dispatch
 from cloud.engine.base import Engine
 from cloud.metrics import Metrics
 from cloud.settings import CloudSettings
 from common.errors import YaoheError
 from common.receipts import ReceiptBook
+from common.sessions import Sessions
 from common.text import read
 from common.version import VERSION
 
@@ -50,6 +51,7 @@ def create_app(
     app.state.dispatch = Dispatch(
         engine, settings, app.state.metrics, app.state.receipts
     )
+    app.state.sessions = Sessions()
     app.state.failure = None
     app.state.give_up = give_up
     app.add_middleware(
@@ -60,7 +62,7 @@ def create_app(
         expose_headers=EXPOSED_HEADERS,
     )
     errors.install(app)
-    for room in (speech, listing, health):
+    for room in (speech, stream, listing, health):
         app.include_router(room.router)
     return app
 
@@ -76,6 +78,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         loading.cancel()
         with suppress(asyncio.CancelledError):
             await loading
+        app.state.sessions.close()
         await engine.stop()
 
 
@@ -86,7 +89,7 @@ async def _load(app: FastAPI, engine: Engine) -> None:
         await engine.start()
     except YaoheError as error:
         app.state.failure = error
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a runtime may fail in any way
         _log.exception("the engine failed to load")
         app.state.failure = YaoheError("internal_error", f"cannot load: {error!r}")
     else:

@@ -9,8 +9,9 @@ from typing import cast
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from common.sessions import Sessions
 from common.version import VERSION
-from edge.api import errors, health, listing, pages, speech
+from edge.api import errors, health, listing, pages, speech, stream
 from edge.service import Service
 
 EXPOSED_HEADERS = (
@@ -38,6 +39,7 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
+    app.state.sessions = Sessions()
     # A page of another origin may listen; it may not make the box work by POST.
     app.add_middleware(
         CORSMiddleware,
@@ -47,7 +49,7 @@ def create_app(service: Service) -> FastAPI:
         expose_headers=EXPOSED_HEADERS,
     )
     errors.install(app)
-    for room in (speech, listing, health, pages):
+    for room in (speech, stream, listing, health, pages):
         app.include_router(room.router)
     return app
 
@@ -59,4 +61,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        app.state.sessions.close()
         await service.stop()

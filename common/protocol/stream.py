@@ -1,0 +1,393 @@
+"""The control messages of ``/v1/stream``: one JSON object in each text message.
+
+    client   start  text  flush  end  cancel   resume  ack
+    server   started  receipt  spoken  end  error   resumed
+
+A socket carries several streams; the client numbers them. ``start`` names the voice
+and the codec, and brings the whole ``input`` or leaves it to ``text`` messages. Audio
+comes in binary messages, :mod:`common.protocol.frames`.
+
+Rules of this module:
+
+* A stream is cut into *segments*, one synthesis each. ``receipt`` comes before the
+  first frame of one and ``spoken`` after its last; with Opus every segment is a new
+  Opus stream (its first frame is flagged ``DISCONTINUITY``, ``pre_skip`` is how much of
+  its beginning is dropped, ``samples`` how much is heard).
+* ``ack`` and ``resume`` count frames: all before ``seq`` have arrived.
+* Whatever arrives is a message or ``invalid_request``; fields nobody knows are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from common.audio.pcm import SAMPLE_RATE
+from common.errors import YaoheError, quoted
+from common.protocol.frames import MAX_SEQ, MAX_STREAM
+from common.protocol.synthesis import (
+    MAX_INPUT_CHARACTERS,
+    SpeechRequest,
+    Text,
+    Tier,
+    parse_speech,
+)
+
+PROTOCOL_VERSION = 1
+MAX_CONTROL_BYTES = 64 * 1024
+"""Longest message of a client; the longest text in escaped JSON fits."""
+MAX_TOLD_BYTES = 2 * 1024 * 1024
+"""Longest message of a server; the receipt of the longest text fits."""
+MIN_STREAM_BITRATE, MAX_STREAM_BITRATE = 24_000, 64_000
+"""Bits per second that a client may fix."""
+TOKEN_BYTES = 16
+"""Chance in a token that resumes a stream."""
+
+Audio = Literal["opus", "pcm"]
+
+_M = TypeVar("_M", bound="Message")
+
+
+def _whole_number(value: object) -> object:
+    """Refuse booleans, which Python takes for numbers."""
+    if isinstance(value, bool):
+        raise ValueError("a boolean is no number")
+    return value
+
+
+Stream = Annotated[int, BeforeValidator(_whole_number), Field(ge=0, le=MAX_STREAM)]
+Seq = Annotated[int, BeforeValidator(_whole_number), Field(ge=0, le=MAX_SEQ)]
+Count = Annotated[int, BeforeValidator(_whole_number), Field(ge=0)]
+Token = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * TOKEN_BYTES}}}$")]
+Utterance = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Bitrate = Annotated[
+    int,
+    BeforeValidator(_whole_number),
+    Field(ge=MIN_STREAM_BITRATE, le=MAX_STREAM_BITRATE),
+]
+
+
+class Message(BaseModel):
+    """One control message.
+
+    Attributes:
+        stream: The stream it is about.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    stream: Stream = 0
+
+    def dumps(self) -> str:
+        """The message as it is sent."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False)
+
+
+class Start(Message):
+    """Open a stream; every field of a speech request may stand beside these.
+
+    Attributes:
+        codec: How sound is to come.
+        bitrate: Bits per second of Opus; None lets the round trip choose.
+        input: All of the text; None where ``text`` messages bring it.
+        utterance: Id of the only segment; heeded by a server that trusts its client.
+        speech: The speech request's fields.
+    """
+
+    type: Literal["start"] = "start"
+    codec: Audio = "opus"
+    bitrate: Bitrate | None = None
+    input: Text | None = None
+    utterance: Utterance | None = None
+    speech: dict[str, Any] = Field(default_factory=dict, exclude=True)
+
+    def request(self, text: str) -> SpeechRequest:
+        """The speech request for a part of the text.
+
+        Args:
+            text: What to say.
+
+        Returns:
+            The request.
+
+        Raises:
+            YaoheError: As :func:`common.protocol.synthesis.parse_speech`.
+        """
+        style = {"input": text, "response_format": self.codec}
+        return parse_speech({**self.speech, **style})
+
+
+class AddText(Message):
+    """Bring more text; what makes whole sentences is spoken at once."""
+
+    type: Literal["text"] = "text"
+    text: Annotated[Text, Field(max_length=MAX_INPUT_CHARACTERS)]
+
+
+class Flush(Message):
+    """Speak all text that has come, as if a sentence ended here."""
+
+    type: Literal["flush"] = "flush"
+
+
+class End(Message):
+    """Say that no more text comes."""
+
+    type: Literal["end"] = "end"
+
+
+class Cancel(Message):
+    """Stop speaking now."""
+
+    type: Literal["cancel"] = "cancel"
+
+
+class Resume(Message):
+    """Go on with a stream of a socket that broke.
+
+    Attributes:
+        token: What ``started`` gave.
+        seq: The first frame that is wanted.
+    """
+
+    type: Literal["resume"] = "resume"
+    token: Token
+    seq: Seq
+
+
+class Ack(Message):
+    """Say what has arrived.
+
+    Attributes:
+        seq: All frames before this one have.
+    """
+
+    type: Literal["ack"] = "ack"
+    seq: Seq
+
+
+class Started(Message):
+    """A stream is open.
+
+    Attributes:
+        token: Resumes it from another socket.
+        codec: How sound comes.
+        sample_rate: Samples per second.
+        grace_ms: How long it waits for its client after the socket broke.
+        held_bytes: It pauses when so much is unacknowledged.
+        protocol: Version of these messages.
+    """
+
+    type: Literal["started"] = "started"
+    token: Token
+    codec: Audio
+    sample_rate: Count = SAMPLE_RATE
+    grace_ms: Count
+    held_bytes: Count
+    protocol: Count = PROTOCOL_VERSION
+
+
+class Resumed(Message):
+    """A stream goes on.
+
+    Attributes:
+        seq: The frame that comes next.
+    """
+
+    type: Literal["resumed"] = "resumed"
+    seq: Seq
+
+
+class Told(Message):
+    """A segment begins.
+
+    Attributes:
+        segment: Its number, from 0.
+        seq: Its first frame.
+        timestamp: That frame's timestamp.
+        pre_skip: Ticks of 1/48,000 s to drop from its beginning.
+        utterance: Its id.
+        text: What was asked.
+        tier: Who speaks.
+        reason: Why.
+        substituted: What stands in for what was asked.
+        enforced: Whether the engine keeps to the reading.
+        surface: The reading, one entry a syllable.
+        provenance: The comments that a file would carry, by name.
+        receipt: The whole receipt, where it was asked for.
+        pauses: Where clauses end: pairs of the number of symbols before it and of
+            samples before it in the segment; None where the engine does not know.
+    """
+
+    type: Literal["receipt"] = "receipt"
+    segment: Count
+    seq: Seq
+    timestamp: Count
+    pre_skip: Count = 0
+    utterance: Utterance
+    text: str
+    tier: Tier
+    reason: str = ""
+    substituted: str | None = None
+    enforced: bool
+    surface: tuple[str, ...]
+    provenance: dict[str, str] = Field(default_factory=dict)
+    receipt: dict[str, Any] | None = None
+    pauses: tuple[tuple[Count, Count], ...] | None = None
+
+
+class Spoken(Message):
+    """A segment has ended.
+
+    Attributes:
+        segment: Its number.
+        samples: How many of its samples are heard, after ``pre_skip``.
+        tiers: Who spoke, in order; more than one where the box took over.
+        notes: What happened on the way, for people.
+    """
+
+    type: Literal["spoken"] = "spoken"
+    segment: Count
+    samples: Count
+    tiers: tuple[Tier, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Ended(Message):
+    """Everything has been said; nothing follows.
+
+    Attributes:
+        frames: Frames in the stream, the last one included.
+        segments: Segments.
+        samples: Samples that are heard, of all segments.
+        duration_ms: Their length.
+        tiers: Everyone who spoke, in order of appearance.
+        substituted: What stood in for what was asked, if anything did.
+        cancelled: Whether the client stopped it.
+        notes: What happened on the way, for people.
+    """
+
+    type: Literal["end"] = "end"
+    frames: Count
+    segments: Count
+    samples: Count
+    duration_ms: Count
+    tiers: tuple[Tier, ...]
+    substituted: str | None = None
+    cancelled: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Failed(Message):
+    """Something is wrong.
+
+    Attributes:
+        stream: The stream that ends with it; None where it ends none.
+        error: ``message``, ``type``, ``param``, ``code`` and what else is known.
+    """
+
+    type: Literal["error"] = "error"
+    stream: Stream | None = None  # type: ignore[assignment]
+    error: dict[str, Any]
+
+    @classmethod
+    def of(cls, error: YaoheError, stream: int | None) -> Failed:
+        """The message for an error.
+
+        Args:
+            error: What is wrong.
+            stream: The stream that ends with it.
+        """
+        return cls(stream=stream, error=error.as_body()["error"])
+
+    def raised(self) -> YaoheError:
+        """The error that the server meant."""
+        return YaoheError.from_body({"error": self.error}, 500)
+
+
+ClientMessage = Start | AddText | Flush | End | Cancel | Resume | Ack
+ServerMessage = Started | Resumed | Told | Spoken | Ended | Failed
+
+
+def _by_type(kinds: Iterable[type[Message]]) -> Mapping[str, type[Message]]:
+    return {kind.model_fields["type"].default: kind for kind in kinds}
+
+
+_CLIENT = _by_type(get_args(ClientMessage))
+_SERVER = _by_type(get_args(ServerMessage))
+
+
+def parse_client(data: str) -> ClientMessage:
+    """Read what a client sent.
+
+    Args:
+        data: One text message.
+
+    Returns:
+        The message; of ``start`` the speech request's fields are checked as well.
+
+    Raises:
+        YaoheError: ``invalid_request``, or for a ``start`` what its speech request is
+            refused for.
+    """
+    values = _object(data, MAX_CONTROL_BYTES)
+    message: Any = _parse(values, _CLIENT)
+    if isinstance(message, Start):
+        fields = SpeechRequest.model_fields.keys() | {"speaker"}
+        speech = {name: values[name] for name in values.keys() & fields}
+        # Without a text yet, one that is never spoken stands in.
+        parse_speech(
+            {**speech, "input": message.input or "-", "response_format": "pcm"}
+        )
+        message = message.model_copy(update={"speech": speech})
+    return message  # type: ignore[no-any-return]
+
+
+def parse_server(data: str) -> ServerMessage:
+    """Read what a server sent.
+
+    Args:
+        data: One text message.
+
+    Returns:
+        The message.
+
+    Raises:
+        YaoheError: ``invalid_request``.
+    """
+    message: Any = _parse(_object(data, MAX_TOLD_BYTES), _SERVER)
+    return message  # type: ignore[no-any-return]
+
+
+def _object(data: str, limit: int) -> Mapping[str, Any]:
+    """The JSON object in a message."""
+    if len(data.encode("utf-8", "surrogatepass")) > limit:
+        raise _refused(f"longer than {limit} bytes")
+    try:
+        values = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _refused("not JSON") from None
+    if not isinstance(values, dict):
+        raise _refused("not a JSON object")
+    return values
+
+
+def _parse(values: Mapping[str, Any], kinds: Mapping[str, type[_M]]) -> _M:
+    name = values.get("type")
+    kind = kinds.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise _refused(f"the type is {quoted(name)}; known are {', '.join(kinds)}")
+    try:
+        return kind.model_validate({**values, "speech": {}})
+    except ValidationError as refusal:
+        problem = refusal.errors(include_url=False, include_context=False)[0]
+        param = str(problem["loc"][0]) if problem["loc"] else None
+        raise _refused(f"{param}: {problem['msg']}", param) from None
+
+
+def _refused(reason: str, param: str | None = None) -> YaoheError:
+    """The error for text that is no control message."""
+    return YaoheError("invalid_request", f"not a stream message: {reason}", param=param)
