@@ -94,6 +94,31 @@ def test_limits_of_size_hold() -> None:
         cbor.decode(Log, cbor.dumps(values | {"entries": many}))
 
 
+@pytest.mark.parametrize(
+    ("spelling", "why"),
+    [
+        ("1801", "another spelling"),
+        ("190018", "another spelling"),
+        ("a2616200616100", "another spelling"),
+        ("a2616100616100", "another spelling"),
+        ("a0a0", "bytes after the end"),
+        ("9fff", "indefinite"),
+        ("5f4100ff", "indefinite"),
+        ("f90000", "float"),
+        ("fb0000000000000000", "float"),
+        ("f7", "simple value"),
+        ("d8236161", "tag"),
+        ("d81c80", "tag"),
+        ("c2420100", "tag"),
+        ("a10000", "not text"),
+        ("61ff", "not a message"),
+    ],
+)
+def test_every_other_spelling_is_refused(spelling: str, why: str) -> None:
+    with pytest.raises(YaoheError, match=why):
+        cbor.loads(bytes.fromhex(spelling), limit=64)
+
+
 def test_a_nesting_bomb_is_refused() -> None:
     with pytest.raises(YaoheError, match="deeper"):
         cbor.loads(b"\x81" * 60_000 + b"\x00", limit=64 * 1024)

@@ -108,7 +108,7 @@ def test_a_broken_manifest_is_refused(
         b'{"a": "\\ud800"}',
         b'{"a": ' + b"9" * 5000 + b"}",
         b'{"a": ' + b"[" * 100_000,
-        b" " * (MAX_MANIFEST_BYTES + 1),
+        EXAMPLE + b" " * MAX_MANIFEST_BYTES,
     ],
     ids=range(12),
 )
