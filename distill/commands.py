@@ -59,6 +59,8 @@ def corpus(places: Places, settings: DistillSettings, workers: int) -> None:
     if build.is_built(places.corpus, places.recipe):
         console.print(f"corpus: {places.corpus} is finished")
         return
+    teacher = steps.teacher_of(places, settings)
+    teacher.fetch(lambda line: console.print(f"teacher: {line}"))
     with show.bar(console, f"corpus {places.recipe.corpus.name}") as move:
 
         def advance(progress: build.Progress) -> None:
@@ -68,7 +70,7 @@ def corpus(places: Places, settings: DistillSettings, workers: int) -> None:
         manifest = build.build(
             places.corpus,
             places.recipe,
-            steps.teacher_of(places, settings),
+            teacher,
             workers=workers,
             advance=advance,
         )
@@ -85,13 +87,14 @@ def train(
     """Train; whether all chosen stages are done."""
     console = _console()
     plans = places.recipe.stages
+    stages = _stages(stage)
     with show.bar(console, "train") as move:
 
         def report(name: StageName, step: int, values: dict[str, float]) -> None:
             losses = " ".join(f"{key} {value:.3g}" for key, value in values.items())
             move(step, plans[name].steps, f"{name} {losses}")
 
-        is_done = steps.train(places, settings, report, stop, _stages(stage))
+        is_done = steps.train(places, settings, report, stop, stages)
     console.print(f"train: {'done' if is_done else 'stopped'}, {places.run}")
     return is_done
 

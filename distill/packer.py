@@ -61,7 +61,7 @@ class Origin:
     Attributes:
         name: Name of the draft.
         created: When they were exported.
-        voices: Speaker slots by logical voice, the default first.
+        voices: Speaker slots by logical voice.
         context: Frames to each side that the decoder can see.
         noise_seed: Seed of the vocoder's noise.
         teacher: Who taught them.
@@ -82,7 +82,8 @@ class Release:
     Attributes:
         name: Its name.
         version: SemVer.
-        voices: Which of the draft's voices it holds, the default first.
+        voices: Which of the draft's voices it holds; the one with the lowest speaker slot
+            is the pack's default.
         golden: Phrases it must speak, each in every voice.
         quality: Rank among packs and renditions.
     """

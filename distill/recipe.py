@@ -121,7 +121,7 @@ class PackPlan(Part):
     """One pack to be made of the student.
 
     Attributes:
-        voices: Logical voices in it, the default first.
+        voices: Logical voices in it; the lowest speaker slot is the default.
         version: SemVer.
         quality: Rank among packs and renditions.
         golden: Phrases it must speak before it may speak in a shop.

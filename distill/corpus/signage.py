@@ -114,10 +114,13 @@ class Signage:
 
     def sentence(self) -> str:
         """One sentence."""
-        template = self._random.choice(TEMPLATES)
-        return _FIELD.sub(lambda field: self._fill(field[1]), template)
+        return self.fill(self._random.choice(TEMPLATES))
 
-    def _fill(self, field: str) -> str:
+    def fill(self, template: str) -> str:
+        """A template with its fields filled."""
+        return _FIELD.sub(lambda field: self._value(field[1]), template)
+
+    def _value(self, field: str) -> str:
         make = self._made.get(field)
         return make() if make else self._random.choice(self._lists[field])
 

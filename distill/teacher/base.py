@@ -65,10 +65,13 @@ class Plug:
         card: Who it is and what its licence says, as a pack's manifest repeats it.
         digests: SHA-256 of each file it speaks with: its model, its voices by name.
         size: Bytes that it needs to speak in one voice.
+        fetch: Brings its files from the package indexes where they are missing; tells
+            a person what it does.
         engage: Loads it; can be pickled, since workers load a teacher each.
     """
 
     card: Card
     digests: Mapping[str, str]
     size: Callable[[], int]
+    fetch: Callable[[Callable[[str], object]], None]
     engage: Callable[[], Teacher]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cloud.engine.fetch import fetch_kokoro
 from cloud.engine.kokoro import assets
 from cloud.engine.kokoro.model import DURATIONS, F0, FRAME_SAMPLES, load
 from common.errors import YaoheError
@@ -72,6 +73,7 @@ def plug(directory: Path) -> Plug:
     return Plug(
         card=CARD,
         digests=digests,
+        fetch=partial(fetch_kokoro, directory, "index"),
         size=partial(_needed_bytes, directory),
         engage=partial(KokoroTeacher, directory),
     )
