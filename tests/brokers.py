@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
+import os
+import pwd
 import shutil
 import signal
 import socket
@@ -41,7 +42,10 @@ class Mosquitto:
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "mosquitto.conf"
         config.write_text(
-            PLAIN.format(port=port, user=getpass.getuser(), data=folder), "utf-8"
+            PLAIN.format(
+                port=port, user=pwd.getpwuid(os.geteuid()).pw_name, data=folder
+            ),
+            "utf-8",
         )
         return cls(config, port)
 

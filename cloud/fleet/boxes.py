@@ -1,0 +1,247 @@
+"""Who the boxes are: invitations, enrolment, and what is known of each.
+
+Rules of this module:
+
+* A claim code is good for one key. The same request asked again gets an answer again,
+  so an answer that was lost on its way costs nothing; another key is refused.
+* Births and wills count by session number: what an older session says late is ignored.
+* An event is counted once, however often it arrives.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cloud.fleet.authority import Authority, key_name, request_key
+from cloud.fleet.broker import Member
+from cloud.fleet.db import FleetDb
+from cloud.fleet.settings import FleetSettings
+from common.errors import YaoheError
+from common.protocol import reports, topics
+from common.protocol.reports import Birth, EnrolAnswer, Enrolled, EnrolRequest, State
+from common.trust.claim import ANSWERING, ASKING, Claim, is_proof, new_claim, proof
+
+DAY_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class BoxRow:
+    """A box in the fleet's view.
+
+    Attributes:
+        box: Its name.
+        groups: Its groups.
+        enrolled: When, seconds since 1970.
+        certificate_expires: When its certificate ends, seconds since 1970.
+        is_up: Whether it is connected, as far as is known.
+        seen: When it was last heard of, seconds since 1970; None if never.
+        software: Version of Yaohe it runs.
+        machine: What it runs on.
+        packs: Packs it has.
+        phrases: Phrases of the catalogue it can play.
+        clock_suspect: Whether its clock is clearly wrong.
+        tiers: Utterances by tier.
+    """
+
+    box: str
+    groups: tuple[str, ...]
+    enrolled: int
+    certificate_expires: int
+    is_up: bool
+    seen: int | None
+    software: str
+    machine: str
+    packs: tuple[str, ...]
+    phrases: int
+    clock_suspect: bool
+    tiers: Mapping[str, int]
+
+
+class Boxes:
+    """The boxes of a chain."""
+
+    def __init__(
+        self,
+        db: FleetDb,
+        authority: Authority,
+        settings: FleetSettings,
+        *,
+        root: Callable[[], bytes],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Put the parts together.
+
+        Args:
+            db: Where boxes are kept.
+            authority: Signs their certificates.
+            settings: Names and limits.
+            root: Gives the TUF root that new boxes trust.
+            now: Seconds since 1970.
+        """
+        self._db = db
+        self._authority = authority
+        self._settings = settings
+        self._root = root
+        self._now = now
+
+    def invite(self, box: str, groups: Sequence[str] = ()) -> Claim:
+        """Make a claim code for a box, new or replaced.
+
+        Args:
+            box: Its name.
+            groups: Groups it will be in.
+
+        Returns:
+            The code.
+
+        Raises:
+            YaoheError: ``invalid_request``: a name cannot be used.
+        """
+        for name in (box, *groups):
+            # A topic is the strictest use of a name.
+            topics.parse(str(topics.Birth(self._settings.chain, name)))
+        claim = new_claim()
+        now = int(self._now())
+        with self._db.change() as db:
+            db.execute("DELETE FROM claims WHERE expires < ? OR box = ?", (now, box))
+            db.execute(
+                "INSERT INTO claims (name, secret, box, groups, expires) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (
+                    claim.name,
+                    claim.secret,
+                    box,
+                    json.dumps(list(groups)),
+                    now + self._settings.invitation_s,
+                ),
+            )
+        return claim
+
+    def enrol(self, request: EnrolRequest) -> EnrolAnswer:
+        """Make a box one of the chain.
+
+        Args:
+            request: What it asks.
+
+        Returns:
+            What it needs, proven.
+
+        Raises:
+            YaoheError: ``unauthorized``: no such claim, expired, used by another key,
+                or not proven. ``invalid_request``: the request for a certificate is
+                broken.
+        """
+        asked = self._db.read("SELECT * FROM claims WHERE name = ?", (request.claim,))
+        if not asked or asked[0]["expires"] < self._now():
+            raise _unauthorized()
+        row = asked[0]
+        claim = Claim(row["name"], row["secret"])
+        if not is_proof(claim, ASKING, request.request.encode(), request.proof):
+            raise _unauthorized()
+        key = key_name(request_key(request.request))
+        days = self._settings.certificate_days
+        certificate = self._authority.sign_request(request.request, row["box"], days)
+        now = int(self._now())
+        with self._db.change() as db:
+            used = db.execute(
+                "UPDATE claims SET used_by = ? WHERE name = ? "
+                "AND (used_by IS NULL OR used_by = ?)",
+                (key, claim.name, key),
+            )
+            if used.rowcount != 1:
+                raise _unauthorized()
+            db.execute(
+                "INSERT INTO boxes (box, groups, enrolled, certificate_expires) "
+                "VALUES (?, ?, ?, ?) ON CONFLICT (box) DO UPDATE SET "
+                "groups = excluded.groups, enrolled = excluded.enrolled, "
+                "certificate_expires = excluded.certificate_expires, "
+                # A replaced box counts its sessions from the start.
+                "session = 0, boot = ''",
+                (row["box"], row["groups"], now, now + days * DAY_S),
+            )
+        enrolled = reports.encode(
+            Enrolled(
+                box=row["box"],
+                chain=self._settings.chain,
+                groups=json.loads(row["groups"]),
+                certificate=certificate.decode(),
+                authority=self._authority.certificate.decode(),
+                broker_host=self._settings.broker_host,
+                broker_port=self._settings.broker_port,
+                root=self._root().decode(),
+            )
+        )
+        return EnrolAnswer(
+            enrolled=enrolled.decode(), proof=proof(claim, ANSWERING, enrolled)
+        )
+
+    def members(self) -> list[Member]:
+        """All boxes as access control sees them."""
+        rows = self._db.read("SELECT box, groups FROM boxes ORDER BY box")
+        return [Member(row["box"], json.loads(row["groups"])) for row in rows]
+
+    def list(self) -> list[BoxRow]:
+        """All boxes, by name."""
+        spoken: dict[str, dict[str, int]] = {}
+        for row in self._db.read("SELECT * FROM tiers"):
+            spoken.setdefault(row["box"], {})[row["tier"]] = row["spoken"]
+        rows = self._db.read("SELECT * FROM boxes ORDER BY box")
+        return [_box_row(row, spoken.get(row["box"], {})) for row in rows]
+
+    def take_birth(self, db: sqlite3.Connection, box: str, birth: Birth) -> None:
+        """Note that a box is up or gone; runs in the caller's transaction.
+
+        Args:
+            db: The transaction's connection.
+            box: Which box.
+            birth: Its birth or will.
+        """
+        db.execute(
+            "UPDATE boxes SET up = ?, session = ?, boot = ?, seen = ?, "
+            "software = ?, machine = ? WHERE box = ? AND session <= ? "
+            # Of one session, the end comes after the beginning.
+            "AND NOT (session = ? AND boot = ? AND up = 0 AND ?)",
+            (
+                *(birth.up, birth.session, birth.boot, int(self._now())),
+                *(birth.software, birth.machine, box, birth.session),
+                *(birth.session, birth.boot, birth.up),
+            ),
+        )
+
+    def take_state(self, db: sqlite3.Connection, box: str, state: State) -> None:
+        """Note a box's health; runs in the caller's transaction."""
+        db.execute(
+            "UPDATE boxes SET state = ?, seen = ? WHERE box = ? AND session <= ?",
+            (reports.encode(state).decode(), int(self._now()), box, state.session),
+        )
+
+
+def _box_row(row: sqlite3.Row, tiers: Mapping[str, int]) -> BoxRow:
+    state: dict[str, Any] = json.loads(row["state"])
+    return BoxRow(
+        box=row["box"],
+        groups=tuple(json.loads(row["groups"])),
+        enrolled=row["enrolled"],
+        certificate_expires=row["certificate_expires"],
+        is_up=bool(row["up"]),
+        seen=row["seen"],
+        software=row["software"],
+        machine=row["machine"],
+        packs=tuple(state.get("packs", ())),
+        phrases=state.get("phrases", 0),
+        clock_suspect=bool(state.get("clock_suspect", False)),
+        tiers=dict(tiers),
+    )
+
+
+def _unauthorized() -> YaoheError:
+    """One answer whatever is wrong: a stranger learns nothing."""
+    return YaoheError(
+        "unauthorized",
+        "this claim code is unknown, used or expired; ask for a new invitation",
+    )
