@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import typer
 import uvicorn
 
 from cloud.api.app import create_app
 from cloud.engine.base import Engine
 from cloud.settings import CloudSettings
+from common.protocol.stream import MAX_CONTROL_BYTES
+from common.listening import address, listen
 
 
 def run(engine: Engine, settings: CloudSettings) -> None:
@@ -17,8 +20,11 @@ def run(engine: Engine, settings: CloudSettings) -> None:
         settings: The cloud's settings.
 
     Raises:
-        YaoheError: The engine cannot be loaded; a service manager may try again.
+        YaoheError: The address is taken, or the engine cannot be loaded.
     """
+    listening = listen(settings.http.host, settings.http.port)
+    # A program that started the cloud reads its address here.
+    typer.echo(f"yaohe-cloud answers on {address(listening)}")
     server: uvicorn.Server | None = None
 
     def give_up() -> None:
@@ -29,15 +35,16 @@ def run(engine: Engine, settings: CloudSettings) -> None:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            host=settings.http.host,
-            port=settings.http.port,
             # Our own logging is set up already.
             log_config=None,
+            log_level="warning",
             access_log=settings.log.level == "debug",
             timeout_graceful_shutdown=settings.http.goodbye_s,
             server_header=False,
+            ws_max_size=MAX_CONTROL_BYTES,
+            ws_per_message_deflate=False,
         )
     )
-    server.run()
+    server.run(sockets=[listening])
     if app.state.failure is not None:
         raise app.state.failure

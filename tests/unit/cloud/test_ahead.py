@@ -32,6 +32,11 @@ class Source:
             self.is_closed = True
 
 
+async def listen(ahead: Ahead, heard: list[int]) -> None:
+    async for chunk in ahead:
+        heard.append(int(chunk[0]))
+
+
 async def settle() -> None:
     for _ in range(50):
         await asyncio.sleep(0)
@@ -77,10 +82,9 @@ async def test_closing_stops_work_that_waits_for_room() -> None:
 
 async def test_an_error_comes_after_the_sound_before_it() -> None:
     ahead = Ahead(Source(5, fails_at=2).chunks())
-    heard = []
+    heard: list[int] = []
     with pytest.raises(ValueError, match="broke"):
-        async for chunk in ahead:
-            heard.append(int(chunk[0]))
+        await listen(ahead, heard)
     assert heard == [0, 1]
 
 

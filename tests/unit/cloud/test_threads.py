@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -18,6 +18,11 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
+async def listen(values: AsyncIterator[int], heard: list[int]) -> None:
+    async for value in values:
+        heard.append(value)
+
+
 async def test_values_come_in_order(pool: ThreadPoolExecutor) -> None:
     source = (number for number in range(10))
     assert [value async for value in steps(source, pool)] == list(range(10))
@@ -28,10 +33,9 @@ async def test_an_error_reaches_who_listens(pool: ThreadPoolExecutor) -> None:
         yield 1
         raise ValueError("broke")
 
-    heard = []
+    heard: list[int] = []
     with pytest.raises(ValueError, match="broke"):
-        async for value in steps(broken(), pool):
-            heard.append(value)
+        await listen(steps(broken(), pool), heard)
     assert heard == [1]
 
 
