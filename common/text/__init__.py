@@ -2,21 +2,22 @@
 
 :func:`read` is what trainer, cloud and box all call. It never guesses silently: every
 character of the input is in a span that names its rule, or in ``unread``.
+
+A user decides a reading in place by ``{word|reading}``, where the reading is syllables
+(``{行|hang2}``, ``{Xiaomi|SH.AW1 M.IY2}``), other words (``{9.9|=九块九}``) or
+``letters``; for a whole shop by a :class:`Lexicon`. Both win over every rule.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
+from typing import cast
 
 from common.errors import YaoheError
-from common.text import cantonese, chengdu, forms, mandarin, reader
-from common.text.lexicon import Lexicon
-from common.text.receipt import Reading
-from common.text.rules import BOOK, ENGLISH
-from common.text.rules.english import is_english
-from common.text.scan import HAN_RULE, Scan, Token, scan
+from common.text import cantonese, chengdu, mandarin, reader
+from common.text.lexicon import Lexicon, LexiconFile
+from common.text.prepare import tokens_of
+from common.text.receipt import Language, Reading
 from common.text.symbols import DIALECTS
 
 RULES_VERSION = 1
@@ -24,15 +25,20 @@ RULES_VERSION = 1
 MAX_CHARACTERS = 100_000
 """Longest text that is read at all."""
 
-_SENTENCE = re.compile(r"[^。！？!?\n]*(?:[。！？!?\n]+|$)")
-
-PRONOUNCE: Mapping[str, reader.Pronounce] = {
-    "zh": mandarin.pronounce,
-    "gd": cantonese.pronounce,
-    "sc": chengdu.pronounce,
+VOICES: Mapping[Language, reader.Voice] = {
+    "zh": reader.Voice(mandarin.pronounce, mandarin.knows),
+    "gd": reader.Voice(cantonese.pronounce, cantonese.knows),
+    "sc": reader.Voice(chengdu.pronounce, mandarin.knows),
 }
 
-__all__ = ["MAX_CHARACTERS", "Lexicon", "RULES_VERSION", "Reading", "read"]
+__all__ = [
+    "MAX_CHARACTERS",
+    "RULES_VERSION",
+    "Lexicon",
+    "LexiconFile",
+    "Reading",
+    "read",
+]
 
 
 def read(
@@ -49,7 +55,8 @@ def read(
         text: Any string.
         dialect: ``zh``, ``gd`` or ``sc``.
         lexicon: The shop's own readings; they win over every rule.
-        context: What the text is about where forms are ambiguous: ``price``, ``date``.
+        context: What ambiguous forms are about: ``price``, ``date``, ``time``,
+            ``telephone``, ``digits``; unknown hints are ignored.
         ssml: Whether the text is marked up.
 
     Returns:
@@ -68,30 +75,7 @@ def read(
             f"text is longer than {MAX_CHARACTERS} characters",
             param="input",
         )
-    unified = forms.unify(text)
-    simplified = forms.convert(unified, "t2s")
-    state = Scan(simplified, dialect, context or "")
-    for sentence in _SENTENCE.finditer(simplified):
-        state.is_english = is_english(sentence[0])
-        book = ENGLISH if state.is_english else BOOK
-        scan(state, book, sentence.start(), sentence.end())
-    tokens = state.tokens
-    if dialect == "gd":
-        tokens = _in_traditional(tokens, unified, simplified)
-    return reader.build(text, dialect, tokens, PRONOUNCE[dialect])
-
-
-def _in_traditional(tokens: list[Token], unified: str, simplified: str) -> list[Token]:
-    """Give Chinese its traditional characters back; what rules said is converted."""
-    written = unified if unified != simplified else forms.convert(unified, "s2hk")
-    return [
-        replace(
-            token,
-            spoken=(
-                written[token.start : token.end]
-                if token.rule == HAN_RULE
-                else forms.convert(token.spoken, "s2hk")
-            ),
-        )
-        for token in tokens
-    ]
+    tokens, styles = tokens_of(
+        text, dialect, lexicon=lexicon, context=context or "", marked_up=ssml
+    )
+    return reader.build(text, cast("Language", dialect), tokens, VOICES, styles)

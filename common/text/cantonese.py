@@ -49,9 +49,12 @@ def reading_of(character: str) -> str:
     return ""
 
 
-def pronounce(
-    phrase: str, fixed: Fixed | None = None
-) -> tuple[list[Syllable], list[int]]:
+def knows(character: str) -> bool:
+    """Whether a character can be read."""
+    return character in _NUMERALS or bool(reading_of(character))
+
+
+def pronounce(phrase: str, fixed: Fixed | None = None) -> list[Syllable]:
     """Read a phrase of Chinese characters in Cantonese.
 
     Args:
@@ -59,10 +62,9 @@ def pronounce(
         fixed: Readings that a user fixed; they win.
 
     Returns:
-        Its syllables, and the places of characters nobody could read.
+        Its syllables; characters that :func:`knows` does not know are left out.
     """
     spoken: list[Syllable] = []
-    unread: list[int] = []
     numerals = {
         place
         for match in _NUMBER.finditer(phrase)
@@ -86,8 +88,6 @@ def pronounce(
                         "word.dictionary" if len(token) > 1 else "word.character",
                     )
                 )
-            else:
-                unread.append(place)
             place += 1
     for start, syllables in (fixed or {}).items():
         for offset, reading in enumerate(syllables):
@@ -101,6 +101,5 @@ def pronounce(
             )
             spoken = [s for s in spoken if s.start != made.start]
             spoken.append(made)
-            unread = [gap for gap in unread if gap != made.start]
     spoken.sort(key=lambda syllable: syllable.start)
-    return spoken, unread
+    return spoken

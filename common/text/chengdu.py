@@ -138,9 +138,7 @@ def _segments(letters: str, *, checked: bool) -> str:
     return letters
 
 
-def pronounce(
-    phrase: str, fixed: Fixed | None = None
-) -> tuple[list[Syllable], list[int]]:
+def pronounce(phrase: str, fixed: Fixed | None = None) -> list[Syllable]:
     """Read a phrase of Chinese characters as in Chengdu.
 
     Args:
@@ -148,12 +146,12 @@ def pronounce(
         fixed: Readings that a user fixed; they win.
 
     Returns:
-        Its syllables, and the places of characters nobody could read.
+        Its syllables; characters that :func:`knows` does not know are left out.
     """
-    spoken, unread = mandarin.pronounce(phrase, fixed)
+    spoken = mandarin.pronounce(phrase, fixed)
     for made in spoken:
         if made.rule != "user":
             made.citation = syllable(phrase[made.start], made.citation)
             made.rule = made.rule if made.rule != "word.erhua" else "word.erhua"
         made.surface = made.citation
-    return spoken, unread
+    return spoken

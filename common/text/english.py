@@ -132,6 +132,17 @@ def syllabify(phones: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
+_LIGATURES = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ð": "d", "ı": "i"}
+)
+
+
+def _plain_letters(word: str) -> str:
+    """Lower-case ASCII letters of a word, accents dropped."""
+    bare = unicodedata.normalize("NFD", word.lower().translate(_LIGATURES))
+    return "".join(c for c in bare if "a" <= c <= "z")
+
+
 def spell(word: str) -> tuple[str, ...]:
     """Read a word letter by letter.
 
@@ -141,11 +152,9 @@ def spell(word: str) -> tuple[str, ...]:
     Returns:
         Syllables.
     """
-    bare = unicodedata.normalize("NFD", word.upper())
     return tuple(
         syllable
-        for letter in bare
-        if letter in _LETTERS
+        for letter in _plain_letters(word).upper()
         for syllable in _LETTERS[letter].split()
     )
 
@@ -310,8 +319,7 @@ def pronounce(word: str) -> tuple[tuple[str, ...], str]:
     stem = lower[:-2] if lower.endswith("'s") else ""
     if stem and _dictionary(stem):
         return syllabify((*_dictionary(stem), "Z")), "english.dictionary"
-    bare = unicodedata.normalize("NFD", lower)
-    letters = "".join(c for c in bare if "a" <= c <= "z")
+    letters = _plain_letters(word)
     if re.search("[aeiouy]", letters):
         return syllabify(sound_out(letters)), "english.guess"
     return spell(word), "english.letters"

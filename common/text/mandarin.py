@@ -157,6 +157,12 @@ def dictionary() -> Dictionary:
     return Dictionary()
 
 
+@lru_cache(maxsize=16384)
+def knows(character: str) -> bool:
+    """Whether a character can be read."""
+    return dictionary().character(character) is not None
+
+
 _GREETING = frozenset(("您好", "你好"))
 _GREETS_ONLY_SELF = tuple("给为祝让带送令使")
 
@@ -227,9 +233,7 @@ def _is_erhua(phrase: str, place: int) -> bool:
     )
 
 
-def pronounce(
-    phrase: str, fixed: Fixed | None = None
-) -> tuple[list[Syllable], list[int]]:
+def pronounce(phrase: str, fixed: Fixed | None = None) -> list[Syllable]:
     """Read a phrase of Chinese characters.
 
     Args:
@@ -237,7 +241,7 @@ def pronounce(
         fixed: Readings that a user fixed; they win and are spared from sandhi.
 
     Returns:
-        Its syllables, and the places of characters nobody could read.
+        Its syllables; characters that :func:`knows` does not know are left out.
     """
     words = words_of(phrase)
     edges = {0}
@@ -251,11 +255,9 @@ def pronounce(
         for offset, reading in enumerate(syllables):
             readings[start + offset] = reading
             rules[start + offset] = "user"
-    unread: list[int] = []
     spoken: list[Syllable] = []
     for place, read in enumerate(readings):
         if read is None:
-            unread.append(place)
             continue
         if rules[place] != "user" and spoken and _is_erhua(phrase, place):
             last = spoken[-1]
@@ -272,7 +274,7 @@ def pronounce(
     if spoken:
         spoken[0].starts_word = True
         _change_tones(phrase, spoken)
-    return spoken, unread
+    return spoken
 
 
 def _change_tones(phrase: str, spoken: list[Syllable]) -> None:

@@ -8,8 +8,10 @@ neighbours; two pauses never stand together and none opens a text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import cast
 
 from common.text import english
 from common.text.mandarin import Fixed, Syllable
@@ -19,7 +21,7 @@ from common.text.styles import PLAIN, Style
 from common.text.symbols import BREAK
 from common.text.voicing import symbols_of
 
-Pronounce = Callable[[str, "Fixed | None"], "tuple[list[Syllable], list[int]]"]
+Pronounce = Callable[[str, "Fixed | None"], "list[Syllable]"]
 
 _PART = re.compile(f"[{HAN}]+|[A-Za-zÀ-ɏ]+(?:['’-][A-Za-zÀ-ɏ]+)*")
 _FINAL = frozenset(".!?…")
@@ -27,7 +29,52 @@ _STRENGTH = (
     *("user", "word.surname", "word.erhua", "word.context"),
     *("word.own", "word.dictionary", "word.character"),
 )
-MIXED_RULE = "word"
+
+
+@dataclass(frozen=True)
+class Voice:
+    """How one dialect reads Chinese.
+
+    Attributes:
+        pronounce: Reads a phrase.
+        knows: Whether a character can be read at all.
+    """
+
+    pronounce: Pronounce
+    knows: Callable[[str], bool]
+
+
+def part_unread(
+    tokens: Sequence[Token], voices: Mapping[Language, Voice], dialect: Language
+) -> list[Token]:
+    """Cut characters that the dialect cannot read out of their tokens.
+
+    Args:
+        tokens: All tokens.
+        voices: How each dialect reads.
+        dialect: The text's dialect.
+
+    Returns:
+        Tokens in which Chinese is readable or ``unread``.
+    """
+    parted: list[Token] = []
+    for token in tokens:
+        knows = voices[cast("Language", token.language or dialect)].knows
+        if token.rule != HAN_RULE or all(map(knows, token.spoken)):
+            parted.append(token)
+        elif len(token.spoken) != token.end - token.start:
+            parted.append(token.silenced(UNREAD_RULE))
+        else:
+            for readable, run in groupby(
+                enumerate(token.spoken), lambda c: knows(c[1])
+            ):
+                places = list(run)
+                start, end = token.start + places[0][0], token.start + places[-1][0] + 1
+                part = replace(
+                    token, start=start, end=end, spoken="".join(c for _, c in places)
+                )
+                parted.append(part if readable else part.silenced(UNREAD_RULE))
+    return parted
 
 
 def settle_pauses(tokens: list[Token]) -> list[Token]:
@@ -50,7 +97,7 @@ def settle_pauses(tokens: list[Token]) -> list[Token]:
         elif token.spoken or token.pause:
             heard, last = True, -1
         settled.append(token)
-    if last >= 0 and settled[last].pause not in _FINAL:
+    if last >= 0 and not (settled[last].spoken and settled[last].pause in _FINAL):
         settled[last] = settled[last].silenced("silent.punctuation")
     return settled
 
@@ -72,21 +119,21 @@ class Builder:
     Attributes:
         dialect: The reading's dialect.
         tokens: Cover the input in order.
-        pronounce: Reads a phrase of Chinese.
+        voices: How each dialect reads Chinese.
         styles: Styles that tokens point to.
     """
 
     dialect: Language
     tokens: Sequence[Token]
-    pronounce: Pronounce
+    voices: Mapping[Language, Voice]
     styles: Sequence[Style]
     citation: list[str] = field(default_factory=list)
     surface: list[str] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
     places: list[_Place] = field(default_factory=list)
-    gaps: dict[int, set[int]] = field(default_factory=dict)
     _phrase: list[tuple[str, int, int]] = field(default_factory=list)
     _fixed: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _language: Language = "zh"
 
     def say(
         self, place: _Place, citation: str, surface: str, language: Language
@@ -102,6 +149,10 @@ class Builder:
     def run(self) -> None:
         """Read all tokens."""
         for index, token in enumerate(self.tokens):
+            language = cast("Language", token.language or self.dialect)
+            if language != self._language:
+                self._flush()
+                self._language = language
             if token.pause:
                 self._flush()
                 self._pause(token)
@@ -134,7 +185,7 @@ class Builder:
             return
         self._flush()
         for number, reading in enumerate(token.readings):
-            language: Language = "en" if reading[0].isupper() else self.dialect
+            language: Language = "en" if reading[0].isupper() else self._language
             place = _Place(index, 0, token.rule, number == 0)
             self.say(place, reading, reading, language)
 
@@ -142,21 +193,17 @@ class Builder:
         syllables, rule = english.pronounce(word)
         for number, syllable in enumerate(syllables):
             self.say(_Place(token, offset, rule, number == 0), syllable, syllable, "en")
-        if not syllables:
-            self.gaps.setdefault(token, set()).add(offset)
 
     def _flush(self) -> None:
         if not self._phrase:
             return
         text = "".join(character for character, _, _ in self._phrase)
-        syllables, unread = self.pronounce(text, self._fixed or None)
+        pronounce = self.voices[self._language].pronounce
+        syllables = pronounce(text, self._fixed or None)
         for syllable in syllables:
             _, token, offset = self._phrase[syllable.start]
             place = _Place(token, offset, syllable.rule, syllable.starts_word)
-            self.say(place, syllable.citation, syllable.surface, self.dialect)
-        for index in unread:
-            _, token, offset = self._phrase[index]
-            self.gaps.setdefault(token, set()).add(offset)
+            self.say(place, syllable.citation, syllable.surface, self._language)
         self._phrase.clear()
         self._fixed.clear()
 
@@ -165,7 +212,7 @@ def build(
     text: str,
     dialect: Language,
     tokens: list[Token],
-    pronounce: Pronounce,
+    voices: Mapping[Language, Voice],
     styles: Sequence[Style] = (PLAIN,),
 ) -> Reading:
     """Pronounce tokens and assemble the reading.
@@ -174,13 +221,14 @@ def build(
         text: The input.
         dialect: ``zh``, ``gd`` or ``sc``.
         tokens: Cover the input in order.
-        pronounce: Reads a phrase of Chinese in the dialect.
+        voices: How each dialect reads Chinese.
         styles: Styles that tokens point to.
 
     Returns:
         The reading.
     """
-    work = Builder(dialect, settle_pauses(tokens), pronounce, styles)
+    tokens = settle_pauses(part_unread(tokens, voices, dialect))
+    work = Builder(dialect, tokens, voices, styles)
     work.run()
     spans = tuple(_spans(text, work))
     return Reading(
@@ -209,13 +257,12 @@ def _spans(text: str, work: Builder) -> list[Span]:
     first = 0
     for index, token in enumerate(work.tokens):
         places = by_token.get(index, [])
-        gaps = work.gaps.get(index, set())
-        if token.rule == HAN_RULE:
-            made = _word_spans(text, token, places, gaps, first)
+        if token.rule == HAN_RULE and len(token.spoken) == token.end - token.start:
+            made = _word_spans(text, token, places, first)
         else:
             rule, spoken = token.rule, token.spoken
-            if gaps:
-                rule, spoken = UNREAD_RULE, spoken
+            if rule == HAN_RULE:
+                rule = min((place.rule for place in places), key=_STRENGTH.index)
             body = text[token.start : token.end]
             made = [
                 Span(token.start, token.end, body, spoken, rule, first, len(places))
@@ -226,23 +273,19 @@ def _spans(text: str, work: Builder) -> list[Span]:
 
 
 def _word_spans(
-    text: str, token: Token, places: list[_Place], gaps: set[int], first: int
+    text: str, token: Token, places: list[_Place], first: int
 ) -> list[Span]:
     length = token.end - token.start
-    cuts = {0, length, *gaps, *(gap + 1 for gap in gaps)}
+    cuts = {0, length}
     cuts.update(place.offset for place in places if place.starts)
     edges = sorted(cuts)
     spans: list[Span] = []
     for start, end in zip(edges, edges[1:], strict=False):
         own = [place for place in places if start <= place.offset < end]
         begin, stop = token.start + start, token.start + end
-        spoken, rule = token.spoken[start:end], MIXED_RULE
-        if start in gaps:
-            spoken, rule = "", UNREAD_RULE
-        elif own:
+        spoken, rule = token.spoken[start:end], "word.erhua"
+        if own:
             rule = min((place.rule for place in own), key=_STRENGTH.index)
-        else:
-            rule = "word.erhua"
         spans.append(Span(begin, stop, text[begin:stop], spoken, rule, first, len(own)))
         first += len(own)
     return spans

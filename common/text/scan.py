@@ -38,6 +38,7 @@ class Token:
         readings: Syllables that the user fixed; empty for ordinary tokens.
         ms: Length of an explicit break.
         style: Index into the passage styles, 0 for plain.
+        language: Dialect it is spoken in; empty for the text's own.
     """
 
     start: int
@@ -48,13 +49,13 @@ class Token:
     readings: tuple[str, ...] = ()
     ms: int = 0
     style: int = 0
+    language: str = ""
 
     def silenced(self, rule: str) -> Token:
         """The same stretch, silent, by another rule."""
         return replace(self, spoken="", rule=rule, pause="")
 
 
-Answer = "Token | tuple[str, int] | str | None"
 Speaker = Callable[["re.Match[str]", "Scan"], "Token | tuple[str, int] | str | None"]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from common.text import english
 from common.text.numbers import spell_integer
-from common.text.scan import RuleBook, Scan
+from common.text.receipt import UNREAD_RULE
+from common.text.scan import RuleBook, Scan, Token
 
 _WORD = r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-zÀ-ɏ]+)*(?:-[A-Za-zÀ-ɏ]{2,})*"
 _ROMAN_LETTERS = {
@@ -44,7 +46,9 @@ def _roman(match: re.Match[str], state: Scan) -> str | None:
     return spell_integer(str(_ROMAN_LETTERS[match[0]]))
 
 
-def _word(match: re.Match[str], state: Scan) -> str:
+def _word(match: re.Match[str], state: Scan) -> str | Token:
+    if not english.pronounce(match[0])[0]:
+        return Token(match.start(), match.end(), "", UNREAD_RULE)
     return match[0]
 
 

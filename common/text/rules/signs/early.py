@@ -6,6 +6,7 @@ import re
 
 from common.text.numbers import spell_digits, spell_number
 from common.text.rules.amounts import NUMBER, pair_word, plain
+from common.text.say_as import speak
 from common.text.scan import RuleBook, Scan, Token
 
 _CONTROL_TOKEN = (
@@ -35,6 +36,12 @@ _SPOKEN_SIGNS = {
 
 def _control(match: re.Match[str], state: Scan) -> Token:
     return Token(match.start(), match.end(), "", "silent.control_token")
+
+
+def _asked(match: re.Match[str], state: Scan) -> str | None:
+    if not state.context or re.search(r"[\d¥$]$", state.before(match.start(), 1)):
+        return None
+    return speak(match[0], state.context, state.dialect)
 
 
 def _url(match: re.Match[str], state: Scan) -> str:
@@ -80,6 +87,9 @@ def _basement(match: re.Match[str], state: Scan) -> str | None:
 def register(book: RuleBook) -> None:
     """Add these rules to the book."""
     add = book.rule
+    free = r"(?![\d.]|\s?[元块折%℃倍米斤个件克升年月日点kgmlKGML])"
+    add("context", "d", r"\d{1,4}(?:[./]\d{1,2}){1,2}" + free)(_asked)
+    add("context", "d", r"\d{3,}" + free)(_asked)
     add("silent.control_token", "s", _CONTROL_TOKEN)(_control)
     add("url", "dl", _URL)(_url)
     add("floor.basement", "s", r"[-−－]([1-9])F(?![A-Za-z])")(_basement)

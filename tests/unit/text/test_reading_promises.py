@@ -1,0 +1,118 @@
+"""What every reading promises, whatever the text: nothing dropped, nothing raised."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from common.errors import YaoheError
+from common.text import MAX_CHARACTERS, Reading, read
+from common.text.receipt import UNREAD_RULE
+
+DIALECTS = ("zh", "gd", "sc")
+SIGNAGE = "今日特价新鲜草莓每斤买一送第2件半价满减折元¥￥$%0123456789.,:：/-~～—+×=&@#()（）【】「」！？。，、；…一不儿了得地的着 \n\tABCabcXxpmPM℃㎡°ⅡⅣ①🔥✅️\ud800\x00𠮷{}|<>[]*_歡臺"
+texts = st.one_of(
+    st.text(st.characters(codec=None), max_size=40),
+    st.text(st.sampled_from(SIGNAGE), max_size=40),
+)
+bounded = settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+def check(reading: Reading) -> None:
+    """Raise if a reading breaks a promise that holds for every text."""
+    place = 0
+    first = 0
+    for span in reading.spans:
+        assert span.start == place
+        assert span.end > span.start
+        assert span.text == reading.text[span.start : span.end]
+        assert span.first == first
+        if not span.spoken:
+            assert span.rule.startswith("silent.") or span.rule in (
+                UNREAD_RULE,
+                "word.erhua",
+            )
+        if span.rule.startswith("silent."):
+            assert span.count == 0
+        place = span.end
+        first += span.count
+    assert place == len(reading.text)
+    assert first == len(reading.syllables) == len(reading.surface)
+    gaps = [(gap.start, gap.end) for gap in reading.unread]
+    assert gaps == [(s.start, s.end) for s in reading.spans if s.rule == UNREAD_RULE]
+    pauses = [unit.is_pause for unit in reading.units]
+    assert not any(a and b for a, b in zip(pauses, pauses[1:], strict=False))
+    assert not pauses or not pauses[0]
+    assert [u.value for u in reading.units if not u.is_pause] == list(reading.surface)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@bounded
+@given(text=texts)
+def test_every_character_is_in_exactly_one_span(dialect: str, text: str) -> None:
+    check(read(text, dialect))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@bounded
+@given(text=texts)
+def test_the_same_text_is_always_read_the_same(dialect: str, text: str) -> None:
+    assert read(text, dialect) == read(text, dialect)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@bounded
+@given(text=texts)
+def test_what_is_spoken_reads_as_itself(dialect: str, text: str) -> None:
+    spoken = read(text, dialect).spoken
+    again = read(spoken, dialect)
+    assert again.spoken == spoken
+    assert not again.unread
+
+
+@bounded
+@given(text=texts)
+def test_markup_never_breaks_a_promise(text: str) -> None:
+    reading = read(f"<speak>{text}<break/>", ssml=True)
+    place = 0
+    for span in reading.spans:
+        assert (span.start, span.text) == (place, reading.text[place : span.end])
+        place = span.end
+    assert place == len(reading.text)
+
+
+def test_a_text_beyond_the_limit_is_refused() -> None:
+    with pytest.raises(YaoheError) as caught:
+        read("好" * (MAX_CHARACTERS + 1))
+    assert caught.value.code == "input_too_long"
+
+
+def test_an_unknown_dialect_is_refused() -> None:
+    with pytest.raises(YaoheError) as caught:
+        read("好", "xx")
+    assert caught.value.code == "unknown_dialect"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "。。。", "，", "🔥✅", "\u200b"])
+def test_nothing_to_say_is_silent_and_not_unread(text: str) -> None:
+    reading = read(text)
+    assert reading.is_silent
+    assert not reading.unread
+    assert not reading.units
+
+
+@pytest.mark.parametrize("text", ["𠮷", "\ud800", "한국", "ไทย", "Привет"])
+def test_a_script_nobody_reads_is_unread(text: str) -> None:
+    reading = read(f"好{text}")
+    assert "".join(gap.text for gap in reading.unread) == text
+
+
+def test_the_longest_text_is_read_whole() -> None:
+    reading = read("今日特价，" * (MAX_CHARACTERS // 5))
+    assert len(reading.syllables) == MAX_CHARACTERS // 5 * 4
