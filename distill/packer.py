@@ -82,8 +82,8 @@ class Release:
     Attributes:
         name: Its name.
         version: SemVer.
-        voices: Which of the draft's voices it holds; the one with the lowest speaker slot
-            is the pack's default.
+        voices: Which of the draft's voices it holds; the lowest speaker slot is its
+            default.
         golden: Phrases it must speak, each in every voice.
         quality: Rank among packs and renditions.
     """

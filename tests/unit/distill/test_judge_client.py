@@ -27,7 +27,7 @@ def test_without_an_environment_it_says_how_to_make_one(tmp_path: Path) -> None:
 def test_an_environment_without_the_recogniser_names_what_is_missing(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(YaoheError, match="the judge: .*faster_whisper"):
+    with pytest.raises(YaoheError, match=r"the judge: .*faster_whisper"):
         Judge(Path(sys.executable), tmp_path)
 
 

@@ -57,7 +57,7 @@ def test_a_symbol_that_cannot_be_reached_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("distill.corpus.sentences.MAX_DRAWS", 3)
-    with pytest.raises(YaoheError, match="too few sentences with the symbols .*œ"):
+    with pytest.raises(YaoheError, match=r"too few sentences with the symbols .*œ"):
         list(generate(recipe(1, least=900)))
 
 
