@@ -13,10 +13,14 @@ from common.errors import YaoheError
 from common.protocol.synthesis import (
     FORMATS,
     MAX_INPUT_CHARACTERS,
-    VOICE_ALIASES,
     SpeechRequest,
     mended,
     parse_speech,
+)
+
+OPENAI_VOICES = (
+    *("alloy", "ash", "ballad", "cedar", "coral", "echo", "fable"),
+    *("marin", "nova", "onyx", "sage", "shimmer", "verse"),
 )
 
 
@@ -35,7 +39,7 @@ def test_a_text_alone_is_enough() -> None:
     assert request.fallback == "none"
 
 
-@pytest.mark.parametrize("voice", sorted(VOICE_ALIASES))
+@pytest.mark.parametrize("voice", OPENAI_VOICES)
 def test_the_voices_of_openai_are_the_default(voice: str) -> None:
     assert parse_speech({"input": "好", "voice": voice}).voice == "woman"
     assert parse_speech({"input": "好", "voice": {"id": voice}}).voice == "woman"
