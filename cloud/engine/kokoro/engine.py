@@ -132,7 +132,7 @@ def _voiced(model: Model, job: Job, piece: Piece, speed: float) -> Chunk:
     ratio = 2.0 ** ((job.pitch + piece.pitch) / 12)
     asked = min(max(speed / ratio, MIN_MODEL_SPEED), MAX_MODEL_SPEED)
     audio = model.speak(piece.symbols, job.voice, speed=asked).audio
-    audio = _resampled(_trimmed(audio), ratio)
+    audio = _trimmed(_resampled(audio, ratio))
     gain = 10.0 ** ((job.volume + piece.volume) / 20)
     return np.clip(audio * np.float32(gain), -1.0, 1.0)
 

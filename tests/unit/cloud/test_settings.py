@@ -1,0 +1,71 @@
+"""Settings from the environment and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cloud.cli import app, load_settings
+from cloud.engine.packed import PackedEngine
+from cloud.engines import ENGINES, build
+from cloud.settings import CloudSettings
+from common.errors import YaoheError
+
+
+def test_the_environment_reaches_every_section(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(
+        "YAOHE_CLOUD_HTTP__PORT=9000\nYAOHE_EDGE_HTTP__PORT=1\nOTHER=1\n"
+    )
+    monkeypatch.setenv("YAOHE_CLOUD_ENGINE__NAME", "kokoro")
+    monkeypatch.setenv("YAOHE_CLOUD_ENGINE__PACKS", '["/a", "/b"]')
+    settings = CloudSettings()
+    assert settings.http.port == 9000
+    assert settings.engine.name == "kokoro"
+    assert settings.engine.packs == (Path("/a"), Path("/b"))
+
+
+def test_the_command_line_wins_over_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("YAOHE_CLOUD_HTTP__PORT", "9000")
+    monkeypatch.setenv("YAOHE_CLOUD_HTTP__HOST", "192.0.2.1")
+    settings = load_settings(http={"port": 9001, "host": None})
+    assert (settings.http.host, settings.http.port) == ("192.0.2.1", 9001)
+
+
+def test_a_bad_value_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YAOHE_CLOUD_QUEUE__CAPACITY", "many")
+    with pytest.raises(YaoheError, match="YAOHE_CLOUD_QUEUE__CAPACITY"):
+        load_settings()
+
+
+def test_kokoro_lies_among_the_clouds_data_unless_told(tmp_path: Path) -> None:
+    settings = CloudSettings(data=tmp_path)
+    assert settings.kokoro_directory == tmp_path / "engines" / "kokoro"
+
+
+def test_every_engine_is_listed_with_its_licence_and_built() -> None:
+    listed = CliRunner().invoke(app, ["engine", "list"]).output
+    for name in ENGINES:
+        assert name in listed
+        built = build(load_settings(engine={"name": name}))
+        assert built.name == name
+        assert not built.is_ready
+    assert "AGPL" in listed
+
+
+def test_the_packed_engine_knows_its_packs(tmp_path: Path) -> None:
+    settings = load_settings(engine={"packs": [tmp_path]})
+    assert isinstance(build(settings), PackedEngine)
+
+
+def test_every_command_teaches() -> None:
+    for command in (["serve"], ["engine", "fetch"], ["engine", "list"], []):
+        shown = CliRunner().invoke(app, [*command, "--help"])
+        assert shown.exit_code == 0
+        assert len(shown.output) > 200
