@@ -8,10 +8,9 @@ from pathlib import Path
 
 from common.errors import YaoheError, quoted
 from common.files import make_directory, write_atomic
+from common.protocol.repair import CHUNK_BYTES
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-CHUNK_BYTES = 64 * 1024
-"""One message on the line."""
 
 
 class Blobs:
@@ -77,17 +76,14 @@ class Blobs:
             index: Its number, from 0.
 
         Returns:
-            At most ``CHUNK_BYTES`` bytes; fewer only at the end.
+            At most ``CHUNK_BYTES`` bytes; fewer, perhaps none, only at the end.
 
         Raises:
-            YaoheError: ``not_found``: there is no such blob or chunk.
+            YaoheError: ``not_found``: there is no such blob.
         """
         with self.path(digest).open("rb") as file:
             file.seek(index * CHUNK_BYTES)
-            content = file.read(CHUNK_BYTES)
-        if not content and index > 0:
-            raise YaoheError("not_found", f"no chunk {index} of {quoted(digest)}")
-        return content
+            return file.read(CHUNK_BYTES)
 
     def _place(self, digest: str) -> Path:
         return self._folder / digest[:2] / digest

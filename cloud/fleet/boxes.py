@@ -4,7 +4,8 @@ Rules of this module:
 
 * A claim code is good for one key. The same request asked again gets an answer again,
   so an answer that was lost on its way costs nothing; another key is refused.
-* Births and wills count by session number: what an older session says late is ignored.
+* Births and wills count by boot and session: what an older session says late is
+  ignored.
 * An event is counted once, however often it arrives.
 """
 
@@ -23,7 +24,14 @@ from cloud.fleet.db import FleetDb
 from cloud.fleet.settings import FleetSettings
 from common.errors import YaoheError
 from common.protocol import reports, topics
-from common.protocol.reports import Birth, EnrolAnswer, Enrolled, EnrolRequest, State
+from common.protocol.reports import (
+    Birth,
+    EnrolAnswer,
+    Enrolled,
+    EnrolRequest,
+    Event,
+    State,
+)
 from common.trust.claim import ANSWERING, ASKING, Claim, is_proof, new_claim, proof
 
 DAY_S = 24 * 3600
@@ -159,9 +167,7 @@ class Boxes:
                 "INSERT INTO boxes (box, groups, enrolled, certificate_expires) "
                 "VALUES (?, ?, ?, ?) ON CONFLICT (box) DO UPDATE SET "
                 "groups = excluded.groups, enrolled = excluded.enrolled, "
-                "certificate_expires = excluded.certificate_expires, "
-                # A replaced box counts its sessions from the start.
-                "session = 0, boot = ''",
+                "certificate_expires = excluded.certificate_expires",
                 (row["box"], row["groups"], now, now + days * DAY_S),
             )
         enrolled = reports.encode(
@@ -201,24 +207,47 @@ class Boxes:
             box: Which box.
             birth: Its birth or will.
         """
+        # A birth begins a session; an end counts only for the session it ends.
+        condition = (
+            "(boot != ? OR session <= ?)" if birth.up else "boot = ? AND session = ?"
+        )
         db.execute(
-            "UPDATE boxes SET up = ?, session = ?, boot = ?, seen = ?, "
-            "software = ?, machine = ? WHERE box = ? AND session <= ? "
-            # Of one session, the end comes after the beginning.
-            "AND NOT (session = ? AND boot = ? AND up = 0 AND ?)",
+            "UPDATE boxes SET up = ?, session = ?, boot = ?, seen = ?, software = ?, "
+            f"machine = ? WHERE box = ? AND {condition}",  # noqa: S608 - two constants
             (
                 *(birth.up, birth.session, birth.boot, int(self._now())),
-                *(birth.software, birth.machine, box, birth.session),
-                *(birth.session, birth.boot, birth.up),
+                *(birth.software, birth.machine, box, birth.boot, birth.session),
             ),
         )
 
     def take_state(self, db: sqlite3.Connection, box: str, state: State) -> None:
         """Note a box's health; runs in the caller's transaction."""
         db.execute(
-            "UPDATE boxes SET state = ?, seen = ? WHERE box = ? AND session <= ?",
-            (reports.encode(state).decode(), int(self._now()), box, state.session),
+            "UPDATE boxes SET state = ?, seen = ? WHERE box = ?",
+            (reports.encode(state).decode(), int(self._now()), box),
         )
+
+    def take_event(self, db: sqlite3.Connection, box: str, event: Event) -> bool:
+        """Note an event, once; runs in the caller's transaction.
+
+        Args:
+            db: The transaction's connection.
+            box: Which box.
+            event: What happened.
+
+        Returns:
+            Whether it is news.
+        """
+        now = int(self._now())
+        added = db.execute(
+            "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(box, event.life, event.number, event.kind, event.at, now),
+                json.dumps(event.body, ensure_ascii=False),
+            ),
+        )
+        db.execute("UPDATE boxes SET seen = ? WHERE box = ?", (now, box))
+        return added.rowcount == 1
 
 
 def _box_row(row: sqlite3.Row, tiers: Mapping[str, int]) -> BoxRow:

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from cloud.fleet.authority import CLOUD, Authority
 from cloud.fleet.blobs import Blobs
 from cloud.fleet.boxes import Boxes
 from cloud.fleet.broker import Broker
+from cloud.fleet.catalogue import Catalogue
 from cloud.fleet.db import FleetDb
 from cloud.fleet.repository import Repository
 from cloud.fleet.settings import FleetSettings
@@ -42,6 +44,7 @@ class Office:
         db: The fleet's database.
         blobs: Bytes by digest.
         repository: Signed metadata.
+        catalogue: What phrases boxes should have.
         boxes: Who the boxes are.
         broker: The broker's configuration.
     """
@@ -70,6 +73,9 @@ class Office:
         self.blobs = Blobs(self.folder / "blobs")
         self.repository = Repository(self.folder / "trust")
         self.broker = Broker(self.folder / "broker", self._authority, settings)
+        self.catalogue = Catalogue(
+            self.db, self.blobs, self.repository, settings.chain, now
+        )
         self.boxes = Boxes(
             self.db, self._authority, settings, root=self.repository.root, now=now
         )
@@ -113,5 +119,5 @@ class Office:
             host=self.settings.broker_host,
             port=self.settings.broker_port,
             client=CLOUD,
-            tls=client_context(folder / "ca.crt", certificate, key),
+            tls=partial(client_context, folder / "ca.crt", certificate, key),
         )

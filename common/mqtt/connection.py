@@ -210,7 +210,7 @@ class Connection:
         client.connect_timeout = options.connect_timeout_s
         client.max_inflight_messages_set(MAX_OUTSTANDING)
         if options.tls is not None:
-            client.tls_set_context(options.tls)
+            client.tls_set_context(options.tls())
         if farewell is not None:
             client.will_set(farewell.topic, farewell.will, QOS, retain=True)
         client.on_socket_open = _send_at_once

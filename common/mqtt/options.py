@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -58,7 +59,8 @@ class LinkOptions:
         host: Its address.
         port: Its port.
         client: Our client id.
-        tls: Context with our certificate; None only on a loopback without TLS.
+        tls: Gives the context with our certificate, for each connection anew, since a
+            clock may have been set right; None only on a loopback without TLS.
         mqtt5: Speak MQTT 5; without it 3.1.1, which serves as well.
         keepalive_s: Seconds between signs of life.
         session_expiry_s: Seconds that the broker keeps our session.
@@ -71,7 +73,7 @@ class LinkOptions:
     host: str
     port: int
     client: str
-    tls: ssl.SSLContext | None = None
+    tls: Callable[[], ssl.SSLContext] | None = None
     mqtt5: bool = True
     keepalive_s: int = KEEPALIVE_S
     session_expiry_s: int = SESSION_EXPIRY_S

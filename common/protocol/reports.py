@@ -5,8 +5,9 @@ Rules of this module:
 * A message is one pydantic model with ``v``; fields nobody knows are ignored, a version
   nobody knows is refused.
 * Any bytes give a message or ``invalid_request``.
-* A session's number rises with every connection of a box, so that the will of an old
-  connection, which may arrive late, never beats a newer birth.
+* A connection is named by the random boot of its process and a session number that
+  rises within it, so that the will of an old connection, which may arrive late, never
+  beats a newer birth.
 """
 
 from __future__ import annotations
@@ -68,15 +69,15 @@ class Birth(Report):
 
     Attributes:
         up: Whether it is there.
-        session: Rises with every connection.
         boot: Random, one for each start of the process.
+        session: Rises with every connection of a boot.
         software: Version of Yaohe.
         machine: What it runs on.
     """
 
     up: bool
-    session: Counter
     boot: Hex
+    session: Counter
     software: Short = ""
     machine: Short = ""
 
@@ -85,22 +86,28 @@ class State(Report):
     """A box's health, retained; the newest replaces the one before.
 
     Attributes:
-        session: The connection it was sent in.
+        boot: The process that sent it.
         at: When, by the box's clock, seconds since 1970.
         clock_suspect: Whether that clock is clearly wrong.
         packs: ``name@version`` of the packs at hand.
         phrases: Phrases of the catalogue that can be played.
         catalogue: Newest sequence number by scope.
         waiting: Events that wait to be sent.
+        dropped: Events that were given up because too many waited.
     """
 
-    session: Counter
+    boot: Hex
     at: Counter
     clock_suspect: bool = False
-    packs: Annotated[list[Short], Field(max_length=MAX_PACKS)] = []
+    packs: Annotated[list[Short], Field(max_length=MAX_PACKS)] = Field(
+        default_factory=list
+    )
     phrases: Counter = 0
-    catalogue: Annotated[dict[Short, Counter], Field(max_length=1024)] = {}
+    catalogue: Annotated[dict[Short, Counter], Field(max_length=1024)] = Field(
+        default_factory=dict
+    )
     waiting: Counter = 0
+    dropped: Counter = 0
 
 
 class Event(Report):
@@ -120,7 +127,7 @@ class Event(Report):
     number: Counter
     kind: Name
     at: Counter
-    body: dict[str, Any] = {}
+    body: dict[str, Any] = Field(default_factory=dict)
 
 
 class EnrolRequest(Report):
@@ -155,7 +162,9 @@ class Enrolled(Report):
 
     box: Name
     chain: Name
-    groups: Annotated[list[Name], Field(max_length=MAX_GROUPS)] = []
+    groups: Annotated[list[Name], Field(max_length=MAX_GROUPS)] = Field(
+        default_factory=list
+    )
     certificate: Pem
     authority: Pem
     broker_host: Short

@@ -173,7 +173,7 @@ def options(member: Membership, client: str | None = None) -> LinkOptions:
     told = member.enrolled
     return LinkOptions(
         *(told.broker_host, told.broker_port, client or told.box),
-        tls=member.tls(trust_clock=True),
+        tls=lambda: member.tls(trust_clock=True),
         backoff_first_s=0.05,
         backoff_max_s=0.5,
     )
@@ -312,7 +312,7 @@ async def test_broker_is_reached_when_the_clock_is_wrong(
     await refused.stop()
     told = LinkOptions(
         *(member.enrolled.broker_host, member.enrolled.broker_port, "shop-1"),
-        tls=member.tls(trust_clock=False),
+        tls=lambda: member.tls(trust_clock=False),
     )
     async with up(Link(told)) as link:
         assert link.is_up
