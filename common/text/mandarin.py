@@ -22,8 +22,13 @@ MAX_PHRASE = 8
 
 _MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
 _CITATION = {"一": "yi1", "不": "bu4"}
+_DECIDED = frozenset(("user", "word.own"))
 Fixed = Mapping[int, tuple[str, ...]]
 """Readings that a user fixed: place in the phrase, syllables of the characters there."""
+
+
+_POINTS = ("南", "方", "部", "向", "两")
+"""After 东西 these make it east and west."""
 
 
 @dataclass
@@ -136,7 +141,23 @@ class Dictionary:
         found = self._phrases.get(word)
         if found is None or len(found) != len(word):
             return None
-        return tuple(numbered(options[0]) for options in found), "word.dictionary"
+        readings = [numbered(options[0]) for options in found]
+        if len(word) > 2:
+            self._lighten(word, readings)
+        return tuple(readings), "word.dictionary"
+
+    def _lighten(self, word: str, readings: list[str]) -> None:
+        """Give light syllables of own words back their tone inside longer phrases."""
+        for place in range(len(word) - 1):
+            own = self._own.get(word[place : place + 2])
+            if (
+                own is None
+                or own[1][-1] != "5"
+                or word[place + 2 : place + 3] in _POINTS
+            ):
+                continue
+            if own[1][:-1] == readings[place + 1][:-1] and own[0] == readings[place]:
+                readings[place + 1] = own[1]
 
     def knows(self, word: str) -> bool:
         """Whether this is a word."""
@@ -266,7 +287,7 @@ def pronounce(phrase: str, fixed: Fixed | None = None) -> list[Syllable]:
                 last.citation = f"{last.citation[:-1]}r{last.citation[-1]}"
                 last.rule = "word.erhua"
                 continue
-        if rules[place] != "user" and phrase[place] in _CITATION:
+        if rules[place] not in _DECIDED and phrase[place] in _CITATION:
             read = _CITATION[phrase[place]]
         spoken.append(
             Syllable(place, place + 1, read, read, place in edges, rules[place])

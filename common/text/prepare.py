@@ -20,7 +20,9 @@ from common.text.scan import HAN_RULE, Scan, Token, scan
 from common.text.styles import PLAIN, Style
 from common.text.symbols import BREAK
 
-_SENTENCE = re.compile(r"(?:[^。！？!?\n.]|\.(?!\s))*(?:\.(?=\s)|[。！？!?\n]+|$)")
+_SENTENCE = re.compile(
+    r"(?:[^。！？!?\n.]|\.(?!\s)|!(?==))*(?:\.(?=\s)|[。！？!?\n]+|$)"
+)
 
 
 @dataclass

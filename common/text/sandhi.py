@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 _DIGITS = "零〇一二三四五六七八九幺"
 _KEEPS_BEFORE = re.compile(
-    rf"(?:[第初周点{_DIGITS}十百千万亿比]|星期|礼拜|[加减乘负]|等于|分之|[买满拍充送赠得]|[双高大五六]$(?<=双))$"
+    rf"(?:[第初周{_DIGITS}十百千万亿比]|[{_DIGITS}十百千万亿]点|星期|礼拜|[加减乘负]|等于|分之|[买满拍充送赠得]|[双高大五六]$(?<=双))$"
 )
 _KEEPS_AFTER = re.compile(
-    rf"(?:[{_DIGITS}十]|点[{_DIGITS}]|[号月日比加减乘至到]|[赔罚]|[送赠免换得](?:[{_DIGITS}十百两]|$)|号|"
+    rf"(?:[{_DIGITS}十]|点[{_DIGITS}](?!滴)|[号月比加减乘至到]|[赔罚]|[送赠免换得](?:[{_DIGITS}十百两]|$)|号|"
     r"[等级](?!别)|年级|季度|单元|栋|幢|楼|环路|班|区|期|代|线城|中(?:$|[、，])|院(?:$|[区的]))"
 )
 
@@ -58,8 +58,13 @@ def _yi(phrase: str, place: int, following: int, ends_word: bool) -> int:
     before, after = phrase[:place], phrase[place + 1 :]
     if not following or ends_word and not after.startswith("个"):
         return 1
-    if before and after and before[-1] == after[0] and before[-1] not in _DIGITS:
+    doubled = before and before[-1] == after[0] and before[-1] not in _DIGITS
+    if doubled and after[1:2] != "二" and before[-2:-1] != "一":
         return 5
+    if after[0] == "日" and before[-1:] == "月":
+        return 1
+    if before.endswith("一点") and after[0] == "滴":
+        return 4
     if _KEEPS_BEFORE.search(before) or _KEEPS_AFTER.match(after):
         return 1
     if following in (4, 5) or after[0] == "个":

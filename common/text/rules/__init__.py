@@ -14,23 +14,32 @@ from common.text.rules import (
     latin,
     money,
     quantity,
-    signs,
     times,
+)
+from common.text.rules.signs import (
+    connectors,
+    early,
+    math,
+    numerals,
+    pauses,
+    silent,
 )
 from common.text.scan import RuleBook
 
 BOOK = RuleBook()
 """Rules for Chinese, and for Latin words and numbers inside it."""
-signs.early.register(BOOK)
+early.register(BOOK)
+numerals.register_fractions(BOOK)
 codes.register(BOOK)
 dates.register(BOOK)
 codes.register_groups(BOOK)
-for _room in (times, money, quantity, latin, signs.late):
+for _room in (times, money, quantity, connectors, math, latin, numerals, pauses):
     _room.register(BOOK)
+silent.register(BOOK)
 
 ENGLISH = RuleBook()
 """Rules for sentences that are English altogether."""
-for _room in (english, signs.early, latin, signs.late):
+for _room in (english, early, latin, math, numerals, connectors, pauses, silent):
     _room.register(ENGLISH)
 
 __all__ = ["BOOK", "ENGLISH"]

@@ -8,14 +8,22 @@ from common.text.numbers import spell_digits, spell_number
 from common.text.rules.counters import GUARD, UNIT, takes_pair
 from common.text.scan import Scan
 
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+NUMBER = (
+    r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:，\d{3})*，(?:000(?!\d)|\d{3}(?=\s?元))|\d+)"
+    r"(?:\.\d+)?"
+)
 """A number, thousands separators allowed."""
 TO = r"\s?(?P<to>[-~—–～〜∼－]{1,2}|至|到)\s?"
 """A range connector."""
 
-_UNIT_AFTER = re.compile(r"\s?" + UNIT + GUARD)
+_UNIT_AFTER = re.compile(r"\s?(?![℃°])" + UNIT + GUARD)
 _RANGE_AFTER = re.compile(r"\s?(?:[-~—–～〜∼－]{1,2}|至|到)\s?" + NUMBER)
-_ORDINAL_BEFORE = re.compile(r"(?:第|初|周|星期|礼拜|编号|No\.?|NO\.?)\s?$")
+_ORDINAL_BEFORE = re.compile(r"(?:第|初|周|星期|礼拜|编号|No\.?|NO\.?|[+×*=])\s?$")
+
+
+def without_zeros(number: str) -> str:
+    """A price without the ``.00`` that nobody says."""
+    return re.sub(r"\.0+$", "", plain(number))
 
 
 def to_word(match: re.Match[str], state: Scan) -> str:
@@ -25,7 +33,7 @@ def to_word(match: re.Match[str], state: Scan) -> str:
 
 def plain(number: str) -> str:
     """The number without separators."""
-    return number.replace(",", "")
+    return number.replace(",", "").replace("，", "")
 
 
 def pair_word(state: Scan) -> str:

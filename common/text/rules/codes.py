@@ -17,7 +17,7 @@ _CODE_WORDS = (
     "口令 编号 编码 单号 订单 订单号 运单号 流水号 房间号 房号 房间 邮编 邮政编码 工号 "
     "卡号 账号 帐号 尾号 车牌 车牌号 QQ QQ号 QQ群 学号 工牌号 批号 批次 序列号 货号 款号 "
     "型号 航班 航班号 车次 列车 身份证 身份证号 证号 许可证 备案号 ID 代码 条码 会员号 "
-    "储物柜 快递"
+    "储物柜 快递 优惠码 券码 兑换券码 识别码"
 ).split()
 
 
@@ -53,6 +53,20 @@ def _whole_phone(match: re.Match[str], state: Scan) -> str | None:
 def _short_phone(match: re.Match[str], state: Scan) -> str | None:
     if not _PHONE_BEFORE.search(state.before(match.start(), 32)):
         return None
+    return _phone(match, state)
+
+
+def _hong_kong(match: re.Match[str], state: Scan) -> str | None:
+    return _whole_phone(match, state) if state.dialect == "gd" else None
+
+
+def _extension(match: re.Match[str], state: Scan) -> str | None:
+    if not re.search(r"\d\s?转\s?$", state.before(match.start(), 4)):
+        return None
+    return _phone(match, state)
+
+
+def _emergency(match: re.Match[str], state: Scan) -> str:
     return _phone(match, state)
 
 
@@ -123,7 +137,11 @@ def _zeros(match: re.Match[str], state: Scan) -> str | None:
 
 
 def _room(match: re.Match[str], state: Scan) -> str | None:
-    if re.search(r"(?:单元|[栋幢座])\s?$", state.before(match.start(), 4)):
+    before, after = state.before(match.start(), 4), state.after(match.end(), 4)
+    housed = re.search(r"(?:单元|[栋幢座楼])\s?-?$", before)
+    if housed or re.match(
+        r"\s?(?:室|号房|房(?![价费间])|包厢|包间|教室|会议室|病房|诊室)", after
+    ):
         return spell_digits(match[0])
     return None
 
@@ -163,6 +181,13 @@ def register(book: RuleBook) -> None:
         r"(?:/[A-Z]{1,4})?)[ -]?(?P<number>\d{3,6}(?:\.\d+)?)(?:[-—](?P<year>\d{4}))?"
         r"(?![\dA-Za-z])",
     )(_standard)
+    add("phone.hongkong", "d", r"[2-9]\d{3}[ -]\d{4}(?!\d)")(_hong_kong)
+    add("phone.extension", "d", r"\d{1,5}(?!\d)")(_extension)
+    add(
+        "phone.emergency",
+        "d",
+        r"(?:110|119|120|122)(?=\s?(?:报警|火警|急救|救护|救援))",
+    )(_emergency)
     add("code.address", "d", r"\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")(_address)
     add("code.version", "d", r"\d{1,3}(?:\.\d{1,3}){2}(?![\d.])")(_version_only)
     add("code.plate", "d", r"[0-9A-Z]{5,6}(?![0-9A-Za-z])")(_plate_digits)

@@ -12,8 +12,8 @@ _PAIRED = (
     "元 圆 蚊 米 斤 克 升 支 枝 把 袋 桶 串 片 颗 粒 朵 本 辆 架 头 匹 棵 根 名 场 遍 "
     "趟 顿 餐 碗 盘 碟 壶 听 罐 卷 捆 组 轮 对 盏 面 首 部 门 项 则 家 户 道 步 口 "
     "身 世 国 岁 成 尺 亩 吨 毛 角 点 刻 万 千 百 亿 页 格 圈 大 小时 大类 室 房 厅 卫 "
-    "篮 筐 笼 煲 锅 扎 提 排 板 打 尾 座 栋 艘 封 幅 枚 滴 节 样 重 边 端 侧 手 孩 "
-    "宝 娃 胎 餐 荤 素 肉 菜 程 站 课 班 科 局 盘 局 招 类 色 味 拼 层 店 城 省 市 区 县 "
+    "篮 筐 笼 煲 锅 扎 提 排 板 打 尾 座 栋 艘 封 幅 枚 滴 节 样 重 边 端 侧 "
+    "荤 素 肉 菜 程 站 课 班 科 局 盘 局 招 类 色 味 拼 层 店 城 省 市 区 县 "
     "个 度 伏 瓦 安 帧 兆 字 题 人份"
 ).split()
 
@@ -28,6 +28,9 @@ PLAIN = tuple(sorted(set(_PLAIN), key=len, reverse=True))
 
 LATIN_UNITS: dict[str, str] = {
     "km/h": "公里每小时",
+    "Km/h": "公里每小时",
+    "KM/H": "公里每小时",
+    "r/min": "转每分钟",
     "m/s": "米每秒",
     "kWh": "千瓦时",
     "kwh": "千瓦时",
@@ -159,7 +162,11 @@ _UNIT_NAMES = sorted((*LATIN_UNITS, *SIGN_UNITS), key=len, reverse=True)
 UNIT = "(?:" + "|".join(re.escape(name) for name in _UNIT_NAMES) + ")"
 """A measuring unit; guarded so that it never ends inside a Latin word."""
 GUARD = r"(?![A-Za-zµμ²³0-9])"
-HAN_UNIT = "(?:" + "|".join(PAIRED) + "|次|晚|夜|席|盆|柜|票)"
+HAN_UNIT = (
+    "(?:"
+    + "|".join(PAIRED)
+    + "|次|晚|夜|席|盆|柜|票|月|日|时|季|期|班|分|场次|平|车|号|宿|公里|公斤)"
+)
 """A Chinese counter, as after the slash of a unit price."""
 
 _PAIR = re.compile("(?:" + "|".join(PAIRED) + ")")
@@ -169,6 +176,12 @@ _ORDINAL = re.compile("(?:" + "|".join(PLAIN) + ")")
 def unit_word(unit: str) -> str:
     """The word for a Latin or sign unit."""
     return LATIN_UNITS.get(unit) or SIGN_UNITS[unit]
+
+
+COUNTED_BY_SLASH = frozenset(
+    "g kg mg ml mL ML L l m km cm m² m2 ㎡ m³ m3 h min s t oz lb".split()
+)
+"""Units that an amount after a slash may have, as in 每100克."""
 
 
 def takes_pair(after: str) -> bool:

@@ -10,7 +10,7 @@ from common.text.rules.amounts import TO, to_word
 from common.text.scan import RuleBook, Scan
 
 _DATE_AFTER = re.compile(
-    r"\s?(?:当[天日]|[日号]|起|止|开[业抢售播幕]|前|后|截止|结束|上[市线]|至|到|[-~～—–]\d|[(（]?周|[(（]?星期|节)"
+    r"\s?(?:当[天日]|[日号]|起|止|开[业抢售播幕]|前|后|截止|结束|上[市线]|至|到|[-~～—–]\d|[(（]?周|[(（]?星期|[一-龥]{0,2}节|圣诞|元旦|中秋|端午|国庆|除夕|平安夜)"
 )
 _DATE_BEFORE = re.compile(
     r"(?:截止|截至|日期|时间|活动|于|自|从|至|到|有效期|[-~～—–])[:：]?\s?$"
@@ -18,6 +18,14 @@ _DATE_BEFORE = re.compile(
 _FESTIVAL_AFTER = re.compile(
     r"\s?(?:年中|大促|狂欢|购物|盛典|盛惠|浪漫|献礼|女[王神]|国庆|返场|预售|特卖|钜惠|爆|放价|促|活动|嗨|"
     r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热|消费者)"
+)
+FIRST_YEAR, LAST_YEAR = 1000, 2199
+"""Four digits before 年 are a year between these, else an amount of years."""
+_DOTTED_BEFORE = re.compile(
+    r"(?:时间|日期|活动|期间|档期|假期|放假|有效期|限时|截止|截至)[:：为]?\s?$"
+)
+_DOTTED_AFTER = re.compile(
+    r"\s?(?:期间|活动|放假|国庆|五一|春节|元旦|假期|截止|限时|有效)"
 )
 _FESTIVALS = {
     "6.18": "六一八",
@@ -58,7 +66,11 @@ def _year(match: re.Match[str], state: Scan) -> str | None:
         r"的?(?:历史|老|以?[上内来]|前|后|古|传承|质保)", state.after(match.end())
     ):
         return None
-    if not 1000 <= int(match[1]) <= 2999:
+    if not FIRST_YEAR <= int(match[1]) <= LAST_YEAR:
+        return None
+    if re.search(
+        r"(?:[距近约超有达逾满]|距今|历经|已有)\s?$", state.before(match.start(), 3)
+    ):
         return None
     return spell_digits(match[1]) + "年"
 
@@ -84,7 +96,7 @@ def _month(match: re.Match[str], state: Scan) -> str | None:
 
 def _slash(match: re.Match[str], state: Scan) -> str | None:
     month, day = match[1], match[2]
-    if not _is_date(month, day):
+    if not _is_date(month, day) or state.before(match.start(), 1) == "/":
         return None
     after = state.after(match.end())
     dated = (
@@ -100,7 +112,7 @@ def _slash(match: re.Match[str], state: Scan) -> str | None:
 def _festival(match: re.Match[str], state: Scan) -> str | None:
     if re.search(r"[¥￥$价]$", state.before(match.start())):
         return None
-    if not _FESTIVAL_AFTER.match(state.after(match.end())):
+    if "." in match[0] and not _FESTIVAL_AFTER.match(state.after(match.end())):
         return None
     month, day = re.split("[.·]", match[0])
     if not _is_date(month, day):
@@ -113,6 +125,33 @@ def _festival(match: re.Match[str], state: Scan) -> str | None:
             else known
         )
     return spell_digits(month + day)
+
+
+def _undotted(match: re.Match[str], state: Scan) -> str | None:
+    if re.search(r"[¥$\d.]$", state.before(match.start(), 1)):
+        return None
+    known = {"1111": "双十一", "1212": "双十二"}.get(match[0])
+    doubled = state.before(match.start(), 1) == "双"
+    return known if known and not doubled else spell_digits(match[0])
+
+
+def _dotted(match: re.Match[str], state: Scan) -> str | None:
+    one, two = (match[1], match[2]), (match[4], match[5])
+    if not (_is_date(*one) and _is_date(*two)):
+        return None
+    if not (
+        state.context == "date"
+        or _DOTTED_BEFORE.search(state.before(match.start()))
+        or _DOTTED_AFTER.match(state.after(match.end()))
+    ):
+        return None
+    first, second = (f"{_day(m)}月{_day(d)}日" for m, d in (one, two))
+    return first + to_word(match, state) + second
+
+
+def _bare_years(match: re.Match[str], state: Scan) -> str | None:
+    between = to_word(match, state)
+    return spell_digits(match[1]) + between + spell_digits(match[3])
 
 
 def _decade(match: re.Match[str], state: Scan) -> str:
@@ -143,5 +182,20 @@ def register(book: RuleBook) -> None:
     add("date.month", "d", r"(\d{1,2})月")(_month)
     add("date.slash", "d", r"(\d{1,2})/(\d{1,2})(?![\d/.])")(_slash)
     add("date.festival", "d", r"\d{1,2}[.·]\d{1,2}(?![\d.元])")(_festival)
-    add("date.decade", "d", r"([0-9]0)后(?!面)")(_decade)
-    add("date.decade", "d", r"([0-9]0)(?=、\s?[0-9]0后)")(_decades)
+    add(
+        "date.dots",
+        "d",
+        rf"(\d{{1,2}})\.(\d{{1,2}}){TO}(\d{{1,2}})\.(\d{{1,2}})(?![\d.元])",
+    )(_dotted)
+    bare = r"(?!\d|\s?[元块个人件份米克户家名款种只台]|\.\d)"
+    add("date.years", "d", rf"((?:19|20)\d{{2}}){TO}((?:19|20)\d{{2}}){bare}")(
+        _bare_years
+    )
+    add(
+        "date.festival",
+        "d",
+        r"(?:618|520|521|315|818|1111|1212|1010|38|99|88|66|77|55)"
+        r"(?=大促|狂欢|购物节|女[王神]|节|划算节|年中|表白|告白|大放价|盛典|品质|消费者)",
+    )(_undotted)
+    add("date.decade", "d", r"([0-9][05])后(?![面天台来续退才再])")(_decade)
+    add("date.decade", "d", r"([0-9][05])(?=、\s?[0-9][05]后)")(_decades)

@@ -56,7 +56,7 @@ def register(book: RuleBook) -> None:
     """Add these rules to the book."""
     add = book.rule
     add("ordinal.number", "l", r"[Nn][Oo]\.\s?(\d+)")(_number_one)
-    add("latin.to", "l", r"([OB])2([OBC])(?![A-Za-z])")(_o2o)
+    add("latin.to", "l", r"([OBCPG])2([OBCPG])(?![A-Za-z])")(_o2o)
     add("range.letters", "l", r"([A-Z])\s?[-~～—–至到]\s?([A-Z])(?![A-Za-z0-9.])")(
         _letters_range
     )

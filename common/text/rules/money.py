@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 
 from common.text.numbers import spell_digits, spell_number
-from common.text.rules.amounts import NUMBER, TO, amount, plain, to_word
-from common.text.rules.counters import GUARD, HAN_UNIT, UNIT, unit_word
+from common.text.rules.amounts import (
+    NUMBER,
+    TO,
+    amount,
+    pair_word,
+    plain,
+    to_word,
+    without_zeros,
+)
+from common.text.rules.counters import (
+    COUNTED_BY_SLASH,
+    GUARD,
+    HAN_UNIT,
+    UNIT,
+    unit_word,
+)
 from common.text.scan import RuleBook, Scan
 
 _CURRENCIES = {
@@ -37,6 +51,11 @@ _CURRENCIES = {
 _SIGNS = "|".join(re.escape(s) for s in sorted(_CURRENCIES, key=len, reverse=True))
 
 
+_PRICED = re.compile(
+    r"(?:[\dA-Za-z元块角毛分圆币镑价起㎡℃]|[\d一二三四五六七八九十百千万半][一-龥]{1,4}|/[一-龥]{1,3})\s?$"
+)
+
+
 def _currency(sign: str, state: Scan) -> str:
     if state.dialect == "gd" and sign in ("$", "HK$", "HKD"):
         return "元"
@@ -47,29 +66,34 @@ def _money(match: re.Match[str], state: Scan) -> str | None:
     sign, number = match["sign"], match["number"]
     scale = match["scale"] or ""
     word = _currency(sign, state)
-    said = _amount_before(state, number, scale or word)
+    said = _amount(state, number)
     other = match["other"]
     if other:
-        said += to_word(match, state) + _amount_before(state, other, scale or word)
+        said += to_word(match, state) + _amount(state, other)
     tail = match["own"] or word
     if match["own"] and match["own"] in "元块圆" and word != "元":
         tail = word
     return f"{said}{scale}{tail}"
 
 
-def _amount_before(state: Scan, number: str, word: str) -> str:
-    if plain(number) == "2":
-        return "两"
-    return spell_number(plain(number), pair="二" if state.dialect == "gd" else "两")
+def _amount(state: Scan, number: str) -> str:
+    number = without_zeros(number)
+    return "两" if number == "2" else spell_number(number, pair=pair_word(state))
+
+
+def _yuan(match: re.Match[str], state: Scan) -> str:
+    return _amount(state, match[1])
 
 
 def _per(match: re.Match[str], state: Scan) -> str | None:
-    if not re.search(
-        r"[\dA-Za-z元块角毛分圆币镑价起㎡℃]\s?$", state.before(match.start(), 2)
-    ):
+    if not _PRICED.search(state.before(match.start(), 6)):
         return None
     unit = match["latin"]
     count = match["count"] or ""
+    if count and (unit or "") not in COUNTED_BY_SLASH | {""}:
+        return None
+    if count and match["han"] in ("号", "月", "日", "期", "班"):
+        return None
     if count:
         count = amount(
             state, count, 0, match.start("latin") if unit else match.start("han")
@@ -98,7 +122,7 @@ def _full_minus(match: re.Match[str], state: Scan) -> str | None:
     if float(plain(second)) >= float(plain(first)):
         return None
     unit, tail = match[2] or "", match[4] or ""
-    return f"{_amount_before(state, first, '')}{unit}减{_amount_before(state, second, '')}{tail}"
+    return f"{_amount(state, first)}{unit}减{_amount(state, second)}{tail}"
 
 
 def register(book: RuleBook) -> None:
@@ -124,3 +148,8 @@ def register(book: RuleBook) -> None:
         "d",
         rf"(\d{{1,2}}(?:\.\d)?)(?:{TO}(\d{{1,2}}(?:\.\d)?))?\s?折",
     )(_discount)
+    add(
+        "money.amount",
+        "d",
+        rf"({NUMBER})(?=\s?(?:元|块钱|美元|港元|港币|欧元|英镑|日元|人民币))",
+    )(_yuan)

@@ -26,7 +26,7 @@ def _percent(match: re.Match[str], state: Scan) -> str:
 
 def _fraction(match: re.Match[str], state: Scan) -> str | None:
     above, below = int(match[1]), int(match[2])
-    if below == 0 or above >= below:
+    if below == 0 or above >= below or state.before(match.start(), 1) == "/":
         return None
     return f"{spell_integer(match[2])}分之{spell_integer(match[1])}"
 
@@ -40,6 +40,8 @@ def _times(match: re.Match[str], state: Scan) -> str:
 def _range(match: re.Match[str], state: Scan) -> str | None:
     one, two = match["one"], match["two"]
     if re.match(r"0\d", one) or re.match(r"0\d", two):
+        return None
+    if re.search("[A-Za-z]$", state.before(match.start(), 1)) and len(two) > 2:
         return None
     unit = match["unit"]
     first = amount(state, one, match.start(), match.end("one"))
@@ -75,8 +77,26 @@ def _floor(match: re.Match[str], state: Scan) -> str:
     return spell_integer(match[1]) + "楼"
 
 
-def _tens(match: re.Match[str], state: Scan) -> str:
-    return spell_integer(match[1] + "0") if match[1] else "十"
+def _shorthand(match: re.Match[str], state: Scan) -> str:
+    scale = "万" if match[2] in "wW" else "千"
+    number = "两" if match[1] == "2" else amount(state, match[1], 0, len(state.text))
+    return number + scale
+
+
+def _hash(match: re.Match[str], state: Scan) -> str:
+    return f"{spell_integer(match[1])}号"
+
+
+def _inch(match: re.Match[str], state: Scan) -> str:
+    return f"{amount(state, match[1], 0, len(state.text))}英寸"
+
+
+def _electric(match: re.Match[str], state: Scan) -> str:
+    volts, amperes = (
+        "两" if part == "2" else amount(state, part, 0, len(state.text))
+        for part in (match[1], match[2])
+    )
+    return f"{volts}伏{amperes}安"
 
 
 def _some(match: re.Match[str], state: Scan) -> str:
@@ -133,7 +153,16 @@ def register(book: RuleBook) -> None:
     add("number.more", "d", rf"({NUMBER})\+(?=[款种个家人件项名位门店元万余本张条类])")(
         _more
     )
-    add("floor", "d", r"(\d{1,2})F(?![A-Za-z0-9])")(_floor)
+    add("floor", "d", r"(\d{1,2})/?F(?![A-Za-z0-9])")(_floor)
+    add("number.shorthand", "d", rf"({NUMBER})([wWkK])(?=\+)")(_shorthand)
+    add("number.shorthand", "d", rf"({NUMBER})(w)(?=粉|人|阅|播放|销量|用户|次|份|件)")(
+        _shorthand
+    )
+    add("number.hash", "d", r"(\d{1,3})#(?=汽油|柴油|楼|门|桌|窗|店|库)")(_hash)
+    add("unit.inch", "d", rf"({NUMBER})(?:″|\"(?=屏|电视|显示|液晶|平板|手机))")(_inch)
+    add("unit.electric", "d", rf"({NUMBER})V\s?[/,]?\s?({NUMBER})A(?![A-Za-z])")(
+        _electric
+    )
     add("number.piece", "d", r"(\d+)块(\d)(?![\d.])")(_piece)
     add("number.some", "d", r"(\d*[1-9]0+)(?=[几多余来])")(_some)
     add("unit", "d", rf"(?P<number>{NUMBER})\s?(?P<unit>{UNIT}){GUARD}")(_unit)

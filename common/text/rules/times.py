@@ -12,7 +12,7 @@ _DURATION_BEFORE = re.compile(
     r"(?:剩余|倒计时|时长|还剩|用时|耗时|仅剩|距.{0,6}还有)[:：]?\s?$"
 )
 _RATIO_BEFORE = re.compile(
-    r"(?:比分|比例|比率|比为|之比|比|配比|赔率|定格在|战平|战胜|[大小]胜)[:：为是]?\s?$"
+    r"(?:比分|比例|比率|比为|之比|比|配比|赔率|定格在|战平|战胜|[大小]胜|稀释|兑水|配兑|混合)[:：为是]?\s?$"
 )
 
 
@@ -62,6 +62,11 @@ def _seconds(match: re.Match[str], state: Scan) -> str | None:
     return f"{hour_word(hour)}{spell_integer(minute)}分{spell_integer(second)}秒"
 
 
+def _duration(match: re.Match[str], state: Scan) -> str:
+    hours = "两" if match[1] == "2" else spell_integer(match[1])
+    return f"{hours}小时{spell_integer(match[2])}分钟"
+
+
 def _time(match: re.Match[str], state: Scan) -> str | None:
     hour, minute = match[1], match[2]
     if int(hour) > 24 or int(minute) > 59:
@@ -96,7 +101,10 @@ def register(book: RuleBook) -> None:
     add("time.meridiem", "d", r"(\d{1,2})(?::([0-5]\d))?" + half)(_meridiem)
     first = r"([AaPp]\.?[Mm]\.?)\s?(\d{1,2})(?:[:：]([0-5]\d)(?!\d)|(?=点))"
     add("time.meridiem", "l", first)(_meridiem_first)
+    add("time.duration", "d", r"(\d{1,2})h\s?(\d{1,2})(?:min|m)(?![A-Za-z])")(_duration)
     add("time.seconds", "d", r"(\d{1,3}):(\d{2}):(\d{2})(?!\d)")(_seconds)
     add("time.clock", "d", r"(\d{1,2})[:：](\d{2})(?![\d:]|\.\d)")(_time)
-    add("time.clock", "d", r"(\d{1,2})点(\d{1,2})(?![\d元]|\.\d)")(_spoken_clock)
+    add("time.clock", "d", r"(\d{1,2})点(\d{1,2})(?![\d元折块件份位名个人倍%]|\.\d)")(
+        _spoken_clock
+    )
     add("ratio", "d", NUMBER + r"(?:\s?[:：∶]\s?" + NUMBER + r")+(?!\d)")(_ratio)

@@ -57,29 +57,40 @@ def _url(match: re.Match[str], state: Scan) -> str:
     return "".join(words)
 
 
-def _minus(match: re.Match[str], state: Scan) -> str | None:
-    before = state.before(match.start(), 1)
-    if before and re.match(r"[\dA-Za-z%℃㎡)）日号月年点分]", before):
+_AFTER_QUANTITY = re.compile(
+    r"(?:\d[A-Za-z]{0,3}|\d[一-龥]{1,3}|[A-Za-z%℃㎡)）]|[日号月年点分折元])\s?$"
+)
+_MEASURED = re.compile("(?:[温度值为是约至到达差余额]|零下)$")
+_TEMPERATURE = re.compile(
+    r"\s?(?:℃|°|度|摄氏)|\s?[-~～—–至到]\s?-?\d+(?:\.\d+)?\s?(?:℃|°)"
+)
+
+
+def _is_sign(match: re.Match[str], state: Scan) -> bool:
+    """Whether a dash before a number is its sign and joins nothing."""
+    return not _AFTER_QUANTITY.search(state.before(match.start(), 6))
+
+
+def _minus(match: re.Match[str], state: Scan) -> str | Token | None:
+    if not _is_sign(match, state):
         return None
-    after = state.after(match.end())
-    number = plain(match[1])
-    if re.match(r"\s?(?:℃|°|度|摄氏)", after) or re.match(TEMPERATURE_RANGE, after):
-        return "零下" + spell_number(number, pair=pair_word(state))
-    if number == "2" and not re.match(r"[楼层Ff]", after):
-        return "负二"
-    return "负" + spell_number(number, pair=pair_word(state))
+    before, after = state.before(match.start(), 4), state.after(match.end(), 4)
+    joins = re.search("[一-龥]$", before) and not _MEASURED.search(before)
+    if joins and not (_TEMPERATURE.match(after) or re.match("[楼层]", after)):
+        # 草莓-9.9元: a dash that parts; no shop has a negative price.
+        return Token(match.start(), match.start() + 1, "，", "pause", ",")
+    said = spell_number(plain(match[1]), pair=pair_word(state))
+    return ("零下" if _TEMPERATURE.match(state.after(match.end())) else "负") + said
 
 
-TEMPERATURE_RANGE = re.compile(r"\s?[-~～—–至到]\s?-?\d+(?:\.\d+)?\s?(?:℃|°)")
-
-
-def _minus_temperature(match: re.Match[str], state: Scan) -> str | None:
-    said = _minus(match, state)
-    return said + "摄氏度" if said else None
+def _temperature(match: re.Match[str], state: Scan) -> str | None:
+    if not _is_sign(match, state):
+        return None
+    return f"零下{spell_number(plain(match[1]), pair=pair_word(state))}摄氏度"
 
 
 def _basement(match: re.Match[str], state: Scan) -> str | None:
-    if re.search(r"[\dA-Za-z]$", state.before(match.start(), 1)):
+    if not _is_sign(match, state):
         return None
     return "负" + spell_number(match[1]) + "楼"
 
@@ -93,5 +104,5 @@ def register(book: RuleBook) -> None:
     add("silent.control_token", "s", _CONTROL_TOKEN)(_control)
     add("url", "dl", _URL)(_url)
     add("floor.basement", "s", r"[-−－]([1-9])F(?![A-Za-z])")(_basement)
-    add("temperature", "s", rf"[-−－]\s?({NUMBER})\s?(?:℃|°C)")(_minus_temperature)
+    add("temperature", "s", rf"[-−－]\s?({NUMBER})\s?(?:℃|°C)")(_temperature)
     add("number.negative", "s", rf"[-−－]({NUMBER})(?!\d|%)")(_minus)
