@@ -73,6 +73,7 @@ class Store:
         self._local = threading.local()
         self._generation = 0
         self._is_open = threading.Event()
+        self._is_settled = threading.Event()
         self._is_closing = False
         self._was_refused = False
         self._queue: queue.Queue[
@@ -88,16 +89,22 @@ class Store:
         """Whether the file is checked and usable."""
         return self._is_open.is_set()
 
-    def wait_open(self, timeout_s: float) -> bool:
-        """Wait until the file is usable.
+    @property
+    def is_settled(self) -> bool:
+        """Whether the first try to open the file has ended, well or not."""
+        return self._is_settled.is_set()
+
+    def wait_settled(self, timeout_s: float) -> bool:
+        """Wait until the first try to open the file has ended.
 
         Args:
             timeout_s: Longest wait in seconds.
 
         Returns:
-            Whether it is.
+            Whether the file is usable.
         """
-        return self._is_open.wait(timeout_s)
+        self._is_settled.wait(timeout_s)
+        return self.is_open
 
     def write(self, change: Callable[[sqlite_utils.Database], T]) -> Future[T]:
         """Run a change in a transaction of its own.
@@ -224,6 +231,7 @@ class Store:
         while True:
             if database is None:
                 database = self._try_open()
+                self._is_settled.set()
             item = self._queue.get()
             if item is None:
                 break

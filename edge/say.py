@@ -92,7 +92,7 @@ async def _say(
     await service.start()
     try:
         if service.cache is not None:
-            await asyncio.to_thread(service.cache.store.wait_open, OPEN_TIMEOUT_S)
+            await asyncio.to_thread(service.cache.store.wait_settled, OPEN_TIMEOUT_S)
         await service.loaded()
         if service.failure is not None:
             raise YaoheError("voice_unavailable", service.failure)

@@ -100,8 +100,12 @@ class Service:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a voice is loaded."""
-        return bool(self.packs.loaded)
+        """Whether a voice is loaded and the cache has been looked at.
+
+        Requests need not wait for it: they are answered without the cache meanwhile.
+        """
+        is_settled = self.cache is None or self.cache.store.is_settled
+        return bool(self.packs.loaded) and is_settled
 
     @property
     def repertoire(self) -> dict[str, tuple[str, ...]]:

@@ -45,7 +45,7 @@ async def make_box(tmp_path: Path) -> AsyncIterator[MakeBox]:
         await box.start()
         await box.loaded()
         if box.cache is not None:
-            await asyncio.to_thread(box.cache.store.wait_open, 20)
+            await asyncio.to_thread(box.cache.store.wait_settled, 20)
         return box
 
     yield make

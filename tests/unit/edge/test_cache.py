@@ -44,7 +44,7 @@ BASE = Rendition(
 
 def opened(path: Path, budget: int = 10_000_000, min_free: int = 0) -> Cache:
     cache = Cache(path, budget_bytes=budget, min_free_bytes=min_free, now=lambda: NOW)
-    assert cache.store.wait_open(WAIT_S)
+    assert cache.store.wait_settled(WAIT_S)
     return cache
 
 
@@ -212,7 +212,7 @@ values = {values!r}
 def main():
     cache = Cache(Path(sys.argv[1]), budget_bytes=10**9, min_free_bytes=0,
                   now=lambda: 1.8e9)
-    cache.store.wait_open(20)
+    cache.store.wait_settled(20)
     number = 0
     while True:
         key = f"{{number:032}}"

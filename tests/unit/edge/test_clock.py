@@ -27,7 +27,7 @@ def test_a_box_without_a_clock_goes_on_from_the_last_time_it_knew(
     clock.save()
     store.close()
     store = Store(tmp_path / "state.db", migrations)
-    assert store.wait_open(20)
+    assert store.wait_settled(20)
     clock = Clock(store, wall=lambda: 0.0)
     clock.load()
     assert clock.now() == RELEASE_FLOOR_S + 9000.0

@@ -4,6 +4,7 @@ import pytest
 
 from common.phrase import phrase_key
 from common.protocol.synthesis import parse_speech
+from common.text import RULES_VERSION
 from edge import readings as module
 from edge.readings import MAX_REMEMBERED_CHARACTERS, Readings
 
@@ -32,7 +33,7 @@ async def test_other_rules_make_it_another_reading(
 ) -> None:
     readings = Readings(10)
     before = await readings.read("你好", "zh")
-    monkeypatch.setattr(module, "RULES_VERSION", module.RULES_VERSION + 1)
+    monkeypatch.setattr(module, "RULES_VERSION", RULES_VERSION + 1)
     assert await readings.read("你好", "zh") is not before
 
 

@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path) -> Store:
     store = Store(path, migrations())
-    assert store.wait_open(WAIT_S)
+    assert store.wait_settled(WAIT_S)
     return store
 
 
