@@ -278,14 +278,40 @@ def decode_packets(packets: Sequence[bytes]) -> Pcm:
     Raises:
         YaoheError: As :func:`decode`.
     """
-    opus = _library()
-    decoder = opus.Decoder(SAMPLE_RATE, 1)
-    pointer = opus.api.c_float_pointer
-    run = opus.api.decoder.libopus_decode_float
-    sound = np.zeros((len(packets), FRAME), dtype=np.float32)
-    for row, packet in zip(sound, packets, strict=True):
-        target = row.ctypes.data_as(pointer)
-        count = run(decoder.decoder_state, packet, len(packet), target, FRAME, 0)
-        if count != FRAME:
+    decoder = PacketDecoder()
+    sound = [decoder.decode(packet) for packet in packets]
+    return np.concatenate(sound) if sound else np.zeros(0, dtype=np.float32)
+
+
+class PacketDecoder:
+    """Turns the packets of one stream into sound as they come."""
+
+    def __init__(self) -> None:
+        """Open a decoder.
+
+        Raises:
+            YaoheError: ``unsupported_format`` when libopus is missing.
+        """
+        opus = _library()
+        self._state = opus.Decoder(SAMPLE_RATE, 1)
+        self._pointer = opus.api.c_float_pointer
+        self._run = opus.api.decoder.libopus_decode_float
+
+    def decode(self, packet: bytes) -> Pcm:
+        """Decode the next packet.
+
+        Args:
+            packet: A packet of 20 ms.
+
+        Returns:
+            480 samples; the first ones of a stream are the encoder's lookahead.
+
+        Raises:
+            YaoheError: ``invalid_request`` for a damaged packet.
+        """
+        sound = np.zeros(FRAME, dtype=np.float32)
+        target = sound.ctypes.data_as(self._pointer)
+        state = self._state.decoder_state
+        if self._run(state, packet, len(packet), target, FRAME, 0) != FRAME:
             unreadable("a packet cannot be decoded")
-    return sound.reshape(-1)
+        return sound

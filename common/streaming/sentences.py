@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 
-from common.protocol.synthesis import MAX_INPUT_CHARACTERS
-
 LONGEST = 400
 """Characters that wait for a stop before they are cut at a pause."""
 
-_STOP = re.compile(r"[。！？!?…\n]+[”’」』）)\"']*|[.][”’)\"']*(?=\s)")
+_STOP = re.compile(r"[。！？!?…]+[”’」』）)\"']*|[.][”’)\"']*(?=\s)|\n")
 _PAUSE = re.compile(r"[，；：、,;]|\s")
-_SETTLED = re.compile(r"[^。！？!?…\n”’」』）)\"'.\s]")
+_SETTLED = re.compile(r"[^。！？!?…”’」』）)\"']")
 """What shows that nothing more belongs to the stop before it."""
 
 
@@ -56,13 +54,11 @@ class Sentences:
 
     def _end(self) -> int:
         """Where the first sentence ends; 0 while it is not whole."""
-        for stop in _STOP.finditer(self._waiting):
+        for stop in _STOP.finditer(self._waiting, 0, LONGEST):
             # The next piece might bring the quotation mark that closes it.
-            if _SETTLED.search(self._waiting, stop.end()):
-                return stop.end()
-            if "\n" in stop[0]:
+            if stop[0] == "\n" or _SETTLED.match(self._waiting, stop.end()):
                 return stop.end()
         if len(self._waiting) <= LONGEST:
             return 0
         pauses = list(_PAUSE.finditer(self._waiting, 0, LONGEST))
-        return pauses[-1].end() if pauses else min(LONGEST, MAX_INPUT_CHARACTERS)
+        return pauses[-1].end() if pauses else LONGEST
