@@ -14,11 +14,12 @@ import pytest
 from common import files
 
 
-def test_a_file_is_written_with_its_mode(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [files.PRIVATE, files.SHARED])
+def test_a_file_is_written_with_its_mode(mode: int, tmp_path: Path) -> None:
     place = tmp_path / "state.json"
-    files.write_atomic(place, b"new", mode=files.PRIVATE)
+    files.write_atomic(place, b"new", mode=mode)
     assert place.read_bytes() == b"new"
-    assert place.stat().st_mode & 0o777 == files.PRIVATE
+    assert place.stat().st_mode & 0o777 == mode
     assert os.listdir(tmp_path) == ["state.json"]
 
 
