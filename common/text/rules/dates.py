@@ -17,15 +17,19 @@ _DATE_BEFORE = re.compile(
 )
 _FESTIVAL_AFTER = re.compile(
     r"\s?(?:年中|大促|狂欢|购物|盛典|盛惠|浪漫|献礼|女[王神]|国庆|返场|预售|特卖|钜惠|爆|放价|促|活动|嗨|"
-    r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热|消费者)"
+    r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热|消费者|教师|母亲|父亲|儿童|妇女|护士|青年|劳动|建[党军]|元旦|中秋|端午|清明|圣诞|除夕|平安夜|[一-龥]{1,3}[节日])"
 )
 FIRST_YEAR, LAST_YEAR = 1000, 2199
 """Four digits before 年 are a year between these, else an amount of years."""
 _DOTTED_BEFORE = re.compile(
-    r"(?:时间|日期|活动|期间|档期|假期|放假|有效期|限时|截止|截至)[:：为]?\s?$"
+    r"(?:时间|日期|活动|期间|档期|假期|放假|有效期|限时|截止|截至|[一-龥]节|国庆|中秋|春节|元旦|五一|端午|清明)[:：为]?\s?$"
 )
+_DOT_BEFORE = re.compile("(?:日期|截止|截至|有效期至?|[一-龥]节)[:：为到于]?\\s?$")
 _DOTTED_AFTER = re.compile(
     r"\s?(?:期间|活动|放假|国庆|五一|春节|元旦|假期|截止|限时|有效)"
+)
+_SALE_AFTER = re.compile(
+    r"\s?(?:年中|大促|狂欢|购物|盛[典惠]|促|特卖|返场|预售|会员|品牌|超级|钜|大|嗨|疯|告白|表白)"
 )
 _FESTIVALS = {
     "6.18": "六一八",
@@ -112,12 +116,17 @@ def _slash(match: re.Match[str], state: Scan) -> str | None:
 def _festival(match: re.Match[str], state: Scan) -> str | None:
     if re.search(r"[¥￥$价]$", state.before(match.start())):
         return None
-    if "." in match[0] and not _FESTIVAL_AFTER.match(state.after(match.end())):
+    named = _DOT_BEFORE.search(state.before(match.start()))
+    if "." in match[0] and not (
+        named or _FESTIVAL_AFTER.match(state.after(match.end()))
+    ):
         return None
     month, day = re.split("[.·]", match[0])
     if not _is_date(month, day):
         return None
     known = _FESTIVALS.get(f"{month}.{day}")
+    if known is None and not _SALE_AFTER.match(state.after(match.end())):
+        return f"{_day(month)}月{_day(day)}日"
     if known:
         return (
             known[1:]
@@ -195,7 +204,7 @@ def register(book: RuleBook) -> None:
         "date.festival",
         "d",
         r"(?:618|520|521|315|818|1111|1212|1010|38|99|88|66|77|55)"
-        r"(?=大促|狂欢|购物节|女[王神]|节|划算节|年中|表白|告白|大放价|盛典|品质|消费者)",
+        r"(?=大促|狂欢|购物节|女[王神]|节|划算节|年中|表白|告白|大放价|盛典|品质|消费者|教师|母亲|父亲|儿童|妇女|护士|青年|劳动|建[党军]|元旦|中秋|端午|清明|圣诞|除夕|平安夜|[一-龥]{1,3}[节日])",
     )(_undotted)
     add("date.decade", "d", r"([0-9][05])后(?![面天台来续退才再])")(_decade)
     add("date.decade", "d", r"([0-9][05])(?=、\s?[0-9][05]后)")(_decades)

@@ -7,6 +7,7 @@ import re
 from common.text import english
 from common.text.numbers import spell_integer
 from common.text.receipt import UNREAD_RULE
+from common.text.rules.counters import GUARD, UNIT, unit_word
 from common.text.scan import RuleBook, Scan, Token
 
 _WORD = r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-zÀ-ɏ]+)*(?:-[A-Za-zÀ-ɏ]{2,})*"
@@ -46,6 +47,10 @@ def _roman(match: re.Match[str], state: Scan) -> str | None:
     return spell_integer(str(_ROMAN_LETTERS[match[0]]))
 
 
+def _unit(match: re.Match[str], state: Scan) -> str | None:
+    return unit_word(match[1]) if len(match[1]) > 1 or match[1] in "gLlm" else None
+
+
 def _word(match: re.Match[str], state: Scan) -> str | Token:
     if not english.pronounce(match[0])[0]:
         return Token(match.start(), match.end(), "", UNREAD_RULE)
@@ -61,4 +66,7 @@ def register(book: RuleBook) -> None:
         _letters_range
     )
     add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
+    add("unit", "l", rf"(?<=[每半几数一二两三四五六七八九十百千万])({UNIT}){GUARD}")(
+        _unit
+    )
     add("latin.word", "l", _WORD)(_word)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from common.text.numbers import spell_digits, spell_integer
-from common.text.rules.amounts import NUMBER, TO, amount, to_word
+from common.text.rules.amounts import NUMBER, TO, amount, plain, to_word
 from common.text.rules.counters import GUARD, SIGN_UNITS, UNIT, unit_word
 from common.text.scan import RuleBook, Scan
 
@@ -46,6 +46,9 @@ def _range(match: re.Match[str], state: Scan) -> str | None:
     unit = match["unit"]
     first = amount(state, one, match.start(), match.end("one"))
     second = amount(state, two, match.start("two"), match.end("two"))
+    falls = float(plain(two)) < float(plain(one)) and "-" in match["to"]
+    if falls and re.match(r"\s?(?:[号室栋房幢]|单元)", state.after(match.end())):
+        return f"{first}杠{second}"
     tail = unit_word(match["last"]) if match["last"] else ""
     return (
         first
@@ -111,6 +114,21 @@ def _piece(match: re.Match[str], state: Scan) -> str:
     return f"{amount(state, match[1], match.start(), match.end(1))}块{spell_integer(match[2])}"
 
 
+def _metres(match: re.Match[str], state: Scan) -> str:
+    metres = "两" if match[1] == "2" else spell_integer(match[1])
+    return f"{metres}米{spell_digits(match[2])}"
+
+
+def _minutes(match: re.Match[str], state: Scan) -> str:
+    return f"{spell_integer(match[1])}分{spell_integer(match[2])}秒"
+
+
+def _point(match: re.Match[str], state: Scan) -> str | None:
+    if re.match("[A-Za-z]", state.before(match.start(), 1)):
+        return None
+    return f"零点{spell_digits(match[1])}"
+
+
 def _single(match: re.Match[str], state: Scan) -> str:
     return amount(state, match[0], match.start(), match.end())
 
@@ -171,4 +189,8 @@ def register(book: RuleBook) -> None:
         "d",
         rf"(?P<number>{NUMBER})\s?(?P<unit>[{''.join(u for u in SIGN_UNITS if len(u) == 1)}])",
     )(_unit)
+    add("number.road", "d", r"(\d{3})(?=国道|省道|县道)")(_definition)
+    add("number.metres", "d", r"(\d)米(\d{2})(?![\d.])")(_metres)
+    add("time.minutes", "d", r"(\d{1,2})['′](\d{1,2})(?:\"|″|'')")(_minutes)
+    add("number.point", "s", r"(?<![\d.])\.(\d+)(?![\d.])")(_point)
     add("number", "d", NUMBER)(_single)

@@ -46,6 +46,11 @@ def _dash(match: re.Match[str], state: Scan) -> Token | None:
     return Token(match.start(), match.end(), "，", "pause", ",")
 
 
+def _between(match: re.Match[str], state: Scan) -> Token:
+    """Two numbers side by side must not run into one."""
+    return Token(match.start(), match.end(), "、", "pause", "、")
+
+
 def _slash(match: re.Match[str], state: Scan) -> str | Token | None:
     before, after = state.before(match.start(), 1), state.after(match.end(), 1)
     if not before or not after:
@@ -65,6 +70,7 @@ def register(book: RuleBook) -> None:
     """Add these rules to the book."""
     add = book.rule
     add("range.connector", "s", r"\s?(?:-{1,2}|~|—{1,2}|–|～|〜|∼|－)\s?")(_to)
+    add("pause", "s", r"(?<=\d)\s+(?=\d)")(_between)
     add("pause", "s", r"\s?(?:-{1,2}|~|～|〜|∼|－|–)\s?")(_dash)
     add("sign.at", "s", "@")(lambda match, state: "艾特")
     add("sign.and", "s", r"\s?&\s?")(_and)
