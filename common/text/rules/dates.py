@@ -15,9 +15,14 @@ _DATE_AFTER = re.compile(
 _DATE_BEFORE = re.compile(
     r"(?:截止|截至|日期|时间|活动|于|自|从|至|到|有效期|[-~～—–])[:：]?\s?$"
 )
+_FEASTS = (
+    "教师节|母亲节|父亲节|儿童节|妇女节|护士节|青年节|劳动节|建[党军]节?|元旦|中秋|端午|清明|圣诞|"
+    "除夕|平安夜|国庆|情人节|重阳|七夕|腊八|元宵|春节|读书日|消费者|世界[一-龥]{1,4}日"
+)
 _FESTIVAL_AFTER = re.compile(
-    r"\s?(?:年中|大促|狂欢|购物|盛典|盛惠|浪漫|献礼|女[王神]|国庆|返场|预售|特卖|钜惠|爆|放价|促|活动|嗨|"
-    r"开门红|告白|表白|情人|超级|年货|抢先|会员|钜|大|疯|来|节|品牌|全球|当天|期间|预热|消费者|教师|母亲|父亲|儿童|妇女|护士|青年|劳动|建[党军]|元旦|中秋|端午|清明|圣诞|除夕|平安夜|[一-龥]{1,3}[节日])"
+    rf"\s?(?:{_FEASTS}|年中|大促|狂欢|购物|盛[典惠]|浪漫|献礼|女[王神]|返场|预售|特卖|钜惠|放价|"
+    r"活动(?!价)|嗨购|开门红|告白|表白|年货|抢先购|超级[会品星狂]|会员[日节]|品牌[日节]|"
+    r"大[放惠聚牌]|疯[抢狂]|来[了袭]|全球|当天|期间|预热|[一-龥]{0,2}节)"
 )
 FIRST_YEAR, LAST_YEAR = 1000, 2199
 """Four digits before 年 are a year between these, else an amount of years."""
@@ -29,7 +34,7 @@ _DOTTED_AFTER = re.compile(
     r"\s?(?:期间|活动|放假|国庆|五一|春节|元旦|假期|截止|限时|有效)"
 )
 _SALE_AFTER = re.compile(
-    r"\s?(?:年中|大促|狂欢|购物|盛[典惠]|促|特卖|返场|预售|会员|品牌|超级|钜|大|嗨|疯|告白|表白)"
+    r"\s?(?:年中|大促|狂欢|购物|盛[典惠]|特卖|返场|预售|会员|品牌|超级|钜|大|嗨|疯|告白|表白)"
 )
 _FESTIVALS = {
     "6.18": "六一八",
@@ -114,7 +119,7 @@ def _slash(match: re.Match[str], state: Scan) -> str | None:
 
 
 def _festival(match: re.Match[str], state: Scan) -> str | None:
-    if re.search(r"[¥￥$价]$", state.before(match.start())):
+    if re.search(r"[¥$价需售要卖花省减付仅]$", state.before(match.start(), 1)):
         return None
     named = _DOT_BEFORE.search(state.before(match.start()))
     if "." in match[0] and not (
@@ -190,7 +195,9 @@ def register(book: RuleBook) -> None:
     add("date.month_day", "d", r"(\d{1,2})月\s?(\d{1,2})([日号])")(_month_day)
     add("date.month", "d", r"(\d{1,2})月")(_month)
     add("date.slash", "d", r"(\d{1,2})/(\d{1,2})(?![\d/.])")(_slash)
-    add("date.festival", "d", r"\d{1,2}[.·]\d{1,2}(?![\d.元])")(_festival)
+    add(
+        "date.festival", "d", r"\d{1,2}[.·]\d{1,2}(?!\d|\.|元(?!旦)|[-~～—–至到]\s?\d)"
+    )(_festival)
     add(
         "date.dots",
         "d",
@@ -204,7 +211,7 @@ def register(book: RuleBook) -> None:
         "date.festival",
         "d",
         r"(?:618|520|521|315|818|1111|1212|1010|38|99|88|66|77|55)"
-        r"(?=大促|狂欢|购物节|女[王神]|节|划算节|年中|表白|告白|大放价|盛典|品质|消费者|教师|母亲|父亲|儿童|妇女|护士|青年|劳动|建[党军]|元旦|中秋|端午|清明|圣诞|除夕|平安夜|[一-龥]{1,3}[节日])",
+        r"(?=大促|狂欢|购物节|女[王神]|节|划算节|年中|表白|告白|大放价|盛典|品质节|消费者)",
     )(_undotted)
     add("date.decade", "d", r"([0-9][05])后(?![面天台来续退才再])")(_decade)
     add("date.decade", "d", r"([0-9][05])(?=、\s?[0-9][05]后)")(_decades)
