@@ -7,7 +7,7 @@ import re
 from common.text import english
 from common.text.numbers import spell_integer
 from common.text.receipt import UNREAD_RULE
-from common.text.rules.counters import GUARD, UNIT, unit_word
+from common.text.rules.counters import UNIT, unit_word
 from common.text.scan import RuleBook, Scan, Token
 
 _WORD = r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-zÀ-ɏ]+)*(?:-[A-Za-zÀ-ɏ]{2,})*"
@@ -66,7 +66,5 @@ def register(book: RuleBook) -> None:
         _letters_range
     )
     add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
-    add("unit", "l", rf"(?<=[每半几数一二两三四五六七八九十百千万])({UNIT}){GUARD}")(
-        _unit
-    )
+    add("unit", "l", rf"(?<=[每半几数一二两三四五六七八九十百千万])({UNIT})(?![A-Za-z])")(_unit)
     add("latin.word", "l", _WORD)(_word)
