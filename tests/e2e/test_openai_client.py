@@ -6,6 +6,7 @@ import base64
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import openai
 import pytest
@@ -17,7 +18,8 @@ from tests.e2e.boxes import running_box
 from tests.e2e.clouds import running_cloud
 
 TEXT = "今日特价，新鲜草莓每斤9.9元，买一送一。"
-MAGIC = {
+Kind = Literal["mp3", "opus", "flac", "wav", "pcm"]
+MAGIC: dict[Kind, tuple[bytes, ...]] = {
     "mp3": (b"\xff", b"ID3"),
     "opus": (b"OggS",),
     "flac": (b"fLaC",),
@@ -50,7 +52,7 @@ def test_speech_as_the_documentation_shows_it(client: OpenAI, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["mp3", "opus", "flac", "wav", "pcm"])
-def test_every_format_is_what_it_says(client: OpenAI, kind: str) -> None:
+def test_every_format_is_what_it_says(client: OpenAI, kind: Kind) -> None:
     answer = client.audio.speech.create(
         model="tts-1", voice="alloy", input=TEXT, response_format=kind, speed=1.1
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import pytest
@@ -21,7 +21,7 @@ class Call:
     def __init__(self, engine: ToneEngine, text: str = "今日特价", **more: Any) -> None:
         self.app = create_app(engine, CloudSettings())
         self.body = json.dumps({"input": text, "response_format": "pcm", **more})
-        self.sent: list[dict[str, Any]] = []
+        self.sent: list[MutableMapping[str, Any]] = []
         self.is_gone = asyncio.Event()
         self._is_asked = False
 
@@ -32,7 +32,7 @@ class Call:
         await self.is_gone.wait()
         return {"type": "http.disconnect"}
 
-    async def send(self, message: dict[str, Any]) -> None:
+    async def send(self, message: MutableMapping[str, Any]) -> None:
         self.sent.append(message)
         if len(self.sent) > 2:
             # A client that takes nothing more.

@@ -10,6 +10,7 @@ import pytest
 
 from cloud.dispatch import Dispatch
 from cloud.settings import CacheSettings, CloudSettings, QueueSettings
+from common.audio.pcm import Pcm
 from common.errors import YaoheError
 from common.protocol.synthesis import SpeechRequest, parse_speech
 from common.receipts import ReceiptBook
@@ -23,7 +24,7 @@ def asked(text: str = "今日特价", **more: object) -> SpeechRequest:
     return parse_speech({"input": text, **more})
 
 
-async def heard(speech: Speech) -> np.ndarray:
+async def heard(speech: Speech) -> Pcm:
     assert speech.chunks is not None
     return np.concatenate([chunk async for chunk in speech.chunks])
 
@@ -74,7 +75,7 @@ async def test_other_words_are_not_answered_from_memory(
 ) -> None:
     dispatch = dispatch_of(engine)
     await heard(await dispatch.speak(asked(), "u1"))
-    assert (await dispatch.speak(asked(**more), "u2")).tier == "cloud"
+    assert (await dispatch.speak(asked("今日特价", **more), "u2")).tier == "cloud"
 
 
 async def test_nothing_is_kept_where_the_cache_has_no_room(
@@ -92,17 +93,17 @@ async def test_nothing_is_kept_where_the_cache_has_no_room(
         ({"model": "gpt-9"}, "not_found"),
         ({"voice": "man", "dialect": "sc"}, "voice_unavailable"),
         ({"dialect": "gd"}, "voice_unavailable"),
-        ({"text": "……！！"}, "nothing_to_say"),
-        ({"text": "😀😀"}, "nothing_to_say"),
-        ({"text": "价格\ue000元"}, "unreadable_text"),
+        ({"input": "……！！"}, "nothing_to_say"),
+        ({"input": "😀😀"}, "nothing_to_say"),
+        ({"input": "价格\ue000元"}, "unreadable_text"),
     ],
     ids=str,
 )
 async def test_what_cannot_be_spoken_is_refused_before_the_engine(
     engine: ToneEngine, dispatch_of: Build, values: dict[str, str], code: str
 ) -> None:
-    text = values.pop("text", "今日特价")
-    assert (await refused(dispatch_of(engine), asked(text, **values))).code == code
+    request = parse_speech({"input": "今日特价", **values})
+    assert (await refused(dispatch_of(engine), request)).code == code
     assert engine.begun == 0
 
 

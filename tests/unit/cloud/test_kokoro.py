@@ -22,7 +22,7 @@ from cloud.engine.kokoro.model import (
     load,
 )
 from cloud.engine.kokoro.tokens import tokens_of
-from common.audio.pcm import SAMPLE_RATE
+from common.audio.pcm import SAMPLE_RATE, Pcm
 from common.errors import YaoheError
 from common.text import read
 
@@ -46,13 +46,13 @@ class Hum:
         return Spoken(np.concatenate([silence[0], sound, silence[1]]), tokens)
 
 
-def spoken(text: str, model: Hum | None = None, **more: float) -> np.ndarray:
+def spoken(text: str, model: Hum | None = None, **more: float) -> Pcm:
     job = Job("u", read(text), "woman", "zh", **more)  # type: ignore[arg-type]
     hum: object = model or Hum()
     return np.concatenate(list(speak(hum, job)))  # type: ignore[arg-type]
 
 
-def hertz(sound: np.ndarray) -> float:
+def hertz(sound: Pcm) -> float:
     spectrum = np.abs(np.fft.rfft(sound * np.hanning(sound.size)))
     return float(np.argmax(spectrum) * SAMPLE_RATE / sound.size)
 

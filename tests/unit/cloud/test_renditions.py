@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cloud.renditions import MAX_SHARE, Renditions
-from common.audio.pcm import to_s16
+from common.audio.pcm import Pcm, to_s16
 
 
-def sound(level: float, samples: int = 100) -> np.ndarray:
+def sound(level: float, samples: int = 100) -> Pcm:
     return np.full(samples, level, np.float32)
 
 
