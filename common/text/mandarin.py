@@ -142,9 +142,21 @@ class Dictionary:
         if found is None or len(found) != len(word):
             return None
         readings = [numbered(options[0]) for options in found]
+        self._undo_sandhi(word, readings)
         if len(word) > 2:
             self._lighten(word, readings)
         return tuple(readings), "word.dictionary"
+
+    def _undo_sandhi(self, word: str, readings: list[str]) -> None:
+        """Give third tones back that the data already changed before another."""
+        for place in range(len(word) - 1):
+            reading, following = readings[place], readings[place + 1]
+            if reading[-1] != "2" or following[-1] not in "23":
+                continue
+            options = self._single.get(ord(word[place]), "").split(",")
+            known = {numbered(option) for option in options}
+            if reading not in known and f"{reading[:-1]}3" in known:
+                readings[place] = f"{reading[:-1]}3"
 
     def _lighten(self, word: str, readings: list[str]) -> None:
         """Give light syllables of own words back their tone inside longer phrases."""

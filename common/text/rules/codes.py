@@ -10,7 +10,7 @@ from common.text.scan import RuleBook, Scan
 _PHONE_WORDS = (
     "电话 热线 致电 拨打 请打 来电 专线 手机 手机号 客服 座机 传真 分机 总机 转 拨 打 "
     "报警 急救 火警 咨询 订餐 预约 访问 投诉 举报 号码 呼叫 发送到 发送至 短信 发至 "
-    "联系 微信 微信号 联系人 TEL Tel tel 热线电话 服务台"
+    "联系 微信 微信号 联系人 内线 短号 TEL Tel tel 热线电话 服务台"
 ).split()
 _CODE_WORDS = (
     "验证码 校验码 动态码 取件码 取货码 提货码 取餐码 兑换码 核销码 邀请码 激活码 密码 "
@@ -78,6 +78,8 @@ def _code(match: re.Match[str], state: Scan) -> str | None:
 
 
 def _long(match: re.Match[str], state: Scan) -> str | None:
+    if re.fullmatch(r"[1-9]\d{0,2}0{5,}", match[0]):
+        return None
     return spell_digits(match[0])
 
 

@@ -163,6 +163,19 @@ def _dotted(match: re.Match[str], state: Scan) -> str | None:
     return first + to_word(match, state) + second
 
 
+def _bare_year(match: re.Match[str], state: Scan) -> str:
+    return spell_digits(match[1])
+
+
+def _founded(match: re.Match[str], state: Scan) -> str | None:
+    if re.search(
+        r"(?:[始创建源立]于|源自|[Ss]ince|SINCE|EST\.?)\s?$",
+        state.before(match.start(), 6),
+    ):
+        return spell_digits(match[1])
+    return None
+
+
 def _bare_years(match: re.Match[str], state: Scan) -> str | None:
     between = to_word(match, state)
     return spell_digits(match[1]) + between + spell_digits(match[3])

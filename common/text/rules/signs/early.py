@@ -103,6 +103,9 @@ def register(book: RuleBook) -> None:
     add("context", "d", r"\d{3,}" + free)(_asked)
     add("silent.control_token", "s", _CONTROL_TOKEN)(_control)
     add("url", "dl", _URL)(_url)
+    add("brand", "d", r"7-(?:11|ELEVEN|Eleven|eleven)(?=\s?(?:便利|店|超市|门店|$))")(
+        lambda match, state: "seven eleven"
+    )
     add("floor.basement", "s", r"[-−－]([1-9])F(?![A-Za-z])")(_basement)
     add("temperature", "s", rf"[-−－]\s?({NUMBER})\s?(?:℃|°C)")(_temperature)
     add("number.negative", "s", rf"[-−－]({NUMBER})(?!\d|%)")(_minus)
