@@ -208,17 +208,22 @@ class Boxes:
             birth: Its birth or will.
         """
         # A birth begins a session; an end counts only for the session it ends.
-        condition = (
+        counts = (
             "(boot != ? OR session <= ?)" if birth.up else "boot = ? AND session = ?"
         )
-        db.execute(
-            "UPDATE boxes SET up = ?, session = ?, boot = ?, seen = ?, software = ?, "
-            f"machine = ? WHERE box = ? AND {condition}",  # noqa: S608 - two constants
-            (
-                *(birth.up, birth.session, birth.boot, int(self._now())),
-                *(birth.software, birth.machine, box, birth.boot, birth.session),
-            ),
-        )
+        known = db.execute(
+            f"SELECT 1 FROM boxes WHERE box = ? AND {counts}",  # noqa: S608 - constants
+            (box, birth.boot, birth.session),
+        ).fetchone()
+        if known:
+            db.execute(
+                "UPDATE boxes SET up = ?, session = ?, boot = ?, seen = ?, "
+                "software = ?, machine = ? WHERE box = ?",
+                (
+                    *(birth.up, birth.session, birth.boot, int(self._now())),
+                    *(birth.software, birth.machine, box),
+                ),
+            )
 
     def take_state(self, db: sqlite3.Connection, box: str, state: State) -> None:
         """Note a box's health; runs in the caller's transaction."""

@@ -117,6 +117,10 @@ class Link:
         """Wait for the next message."""
         return await self._inbox.get()
 
+    def receive_now(self) -> Delivery | None:
+        """The next message if one is here already."""
+        return None if self._inbox.empty() else self._inbox.get_nowait()
+
     async def publish(
         self, topic: str, payload: bytes, *, retain: bool = False
     ) -> None:

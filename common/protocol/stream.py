@@ -94,6 +94,7 @@ class Start(Message):
         bitrate: Bits per second of Opus; None lets the round trip choose.
         input: All of the text; None where ``text`` messages bring it.
         utterance: Id of the only segment; heeded by a server that trusts its client.
+        pauses: Whether ``receipt`` shall say where clauses end.
         speech: The speech request's fields.
     """
 
@@ -102,6 +103,7 @@ class Start(Message):
     bitrate: Bitrate | None = None
     input: Text | None = None
     utterance: Utterance | None = None
+    pauses: bool = False
     speech: dict[str, Any] = Field(default_factory=dict, exclude=True)
 
     def request(self, text: str) -> SpeechRequest:
@@ -286,22 +288,28 @@ class Failed(Message):
 
     Attributes:
         stream: The stream that ends with it; None where it ends none.
+        refused: The stream that a refused message was about, if it said so.
         error: ``message``, ``type``, ``param``, ``code`` and what else is known.
     """
 
     type: Literal["error"] = "error"
     stream: Stream | None = None  # type: ignore[assignment]
+    refused: Stream | None = None
     error: dict[str, Any]
 
     @classmethod
-    def of(cls, error: YaoheError, stream: int | None) -> Failed:
+    def of(
+        cls, error: YaoheError, stream: int | None, refused: int | None = None
+    ) -> Failed:
         """The message for an error.
 
         Args:
             error: What is wrong.
             stream: The stream that ends with it.
+            refused: The stream that a refused message was about.
         """
-        return cls(stream=stream, error=error.as_body()["error"])
+        body = error.as_body()["error"]
+        return cls(stream=stream, refused=refused, error=body)
 
     def raised(self) -> YaoheError:
         """The error that the server meant."""
@@ -344,6 +352,22 @@ def parse_client(data: str) -> ClientMessage:
         )
         message = message.model_copy(update={"speech": speech})
     return message  # type: ignore[no-any-return]
+
+
+def stream_of(data: str | None) -> int | None:
+    """The stream that a message names, even if nothing else in it is right.
+
+    Args:
+        data: One text message.
+
+    Returns:
+        Its number; None where it names none.
+    """
+    try:
+        values = _object(data or "", MAX_CONTROL_BYTES)
+        return Message.model_validate(values).stream if "stream" in values else None
+    except (YaoheError, ValidationError):
+        return None
 
 
 def parse_server(data: str) -> ServerMessage:

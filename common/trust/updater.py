@@ -95,6 +95,7 @@ class Trusted(NamedTuple):
         packs: Keys that sign packs.
         phrases: Keys that sign heads and jobs.
         targets: Signed files by path.
+        issued: When the timestamp was signed, seconds since 1970.
         is_clock_suspect: Whether only a wrong clock explains what was seen.
     """
 
@@ -103,6 +104,7 @@ class Trusted(NamedTuple):
     packs: Keyring
     phrases: Keyring
     targets: Mapping[str, Target]
+    issued: int
     is_clock_suspect: bool
 
 
@@ -192,6 +194,7 @@ class TrustUpdater:
         stamp = Metadata[Timestamp].from_file(str(self._folder / "timestamp.json"))
         snapshot = Metadata[Snapshot].from_file(str(self._folder / "snapshot.json"))
         targets = Metadata[Targets].from_file(str(self._folder / "targets.json")).signed
+        life = dt.timedelta(days=role("timestamp").expiry_days)
         versions = dict(
             zip(
                 TOP_ROLES,
@@ -214,6 +217,7 @@ class TrustUpdater:
                 for path, file in targets.targets.items()
                 if "sha256" in file.hashes
             },
+            issued=int((stamp.signed.expires - life).timestamp()),
             is_clock_suspect=is_suspect,
         )
 

@@ -1,0 +1,255 @@
+"""Phrases rendered for the catalogue: wishes in, renditions out.
+
+Rules of this module:
+
+* A wish is a row in the database: from the operator's command line or page, or from
+  what shops say most. Whoever renders marks it done or says why not.
+* The text is read here; when shops read it otherwise (another version of the rules,
+  another lexicon), their key is another and nothing is rendered for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from cloud.fleet.catalogue import Catalogue
+from cloud.fleet.db import FleetDb
+from common.audio.opus import encode_master
+from common.audio.pcm import SAMPLE_RATE
+from common.errors import YaoheError
+from common.phrase import phrase_key
+from common.protocol import topics
+from common.protocol.rendition import SentRendition
+from common.protocol.synthesis import (
+    DEFAULT_DIALECT,
+    DEFAULT_VOICE,
+    SpeechRequest,
+    parse_speech,
+)
+from common.speech import Speech, new_utterance
+
+QUALITY = 80
+"""Rank of a rendition by the cloud's engine, above a box's own packs."""
+MAX_WISHES = 1000
+"""Wishes that may wait."""
+
+Speak = Callable[[SpeechRequest, str], Awaitable[Speech]]
+
+log = logging.getLogger(__name__)
+
+
+class Wish(NamedTuple):
+    """A phrase that somebody wants.
+
+    Attributes:
+        number: Its number.
+        scope: Whose boxes shall have it.
+        text: What is said.
+        voice: Logical voice.
+        dialect: The dialect.
+        origin: ``operator`` or ``heat``.
+        state: ``waiting``, ``done`` or ``refused``.
+        key: The phrase key, hex, once rendered.
+        error: Why it was refused.
+    """
+
+    number: int
+    scope: str
+    text: str
+    voice: str
+    dialect: str
+    origin: str
+    state: str
+    key: str | None
+    error: str | None
+
+
+class Wishes:
+    """Phrases that somebody wants."""
+
+    def __init__(self, db: FleetDb, now: Callable[[], float] = time.time) -> None:
+        """Remember where they are kept.
+
+        Args:
+            db: The fleet's database.
+            now: Seconds since 1970.
+        """
+        self._db = db
+        self._now = now
+
+    def add(
+        self,
+        text: str,
+        *,
+        voice: str = DEFAULT_VOICE,
+        dialect: str = DEFAULT_DIALECT,
+        scope: str = topics.EVERYONE,
+        origin: str = "operator",
+    ) -> int:
+        """Wish for a phrase.
+
+        Args:
+            text: What is said.
+            voice: Logical voice.
+            dialect: The dialect.
+            scope: Whose boxes shall have it.
+            origin: Who wants it.
+
+        Returns:
+            The wish's number.
+
+        Raises:
+            YaoheError: The text, voice, dialect or scope cannot be; ``queue_full``.
+        """
+        request = parse_speech({"input": text, "voice": voice, "dialect": dialect})
+        str(topics.Head("any", scope))
+        with self._db.change() as db:
+            waiting = db.execute(
+                "SELECT count(*) FROM wishes WHERE state = 'waiting'"
+            ).fetchone()[0]
+            if waiting >= MAX_WISHES:
+                raise YaoheError("queue_full", f"{waiting} phrases wait already")
+            added = db.execute(
+                "INSERT INTO wishes (scope, text, voice, dialect, asked, origin) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    *(scope, request.input, request.voice, request.dialect),
+                    *(int(self._now()), origin),
+                ),
+            )
+            return int(added.lastrowid or 0)
+
+    def find(self, number: int) -> Wish:
+        """A wish by its number.
+
+        Raises:
+            YaoheError: ``not_found``: there is none.
+        """
+        rows = self._db.read("SELECT * FROM wishes WHERE id = ?", (number,))
+        if not rows:
+            raise YaoheError("not_found", f"no wish {number}")
+        return _wish(rows[0])
+
+    def waiting(self, limit: int = 1) -> list[Wish]:
+        """The oldest wishes that nobody has settled."""
+        rows = self._db.read(
+            "SELECT * FROM wishes WHERE state = 'waiting' ORDER BY id LIMIT ?", (limit,)
+        )
+        return [_wish(row) for row in rows]
+
+    def settle(self, wish: Wish, *, key: str = "", error: str = "") -> None:
+        """Mark a wish done, or say why not."""
+        with self._db.change() as db:
+            db.execute(
+                "UPDATE wishes SET state = ?, key = ?, error = ? WHERE id = ?",
+                (
+                    *("refused" if error else "done", key or None, error or None),
+                    wish.number,
+                ),
+            )
+
+
+class Renderer:
+    """Renders wishes with the cloud's engine."""
+
+    def __init__(self, wishes: Wishes, catalogue: Catalogue, speak: Speak) -> None:
+        """Put the parts together.
+
+        Args:
+            wishes: What is wanted.
+            catalogue: Where renditions go.
+            speak: Speaks a request; the cloud's dispatch.
+        """
+        self._wishes = wishes
+        self._catalogue = catalogue
+        self._speak = speak
+
+    async def render_next(self) -> bool:
+        """Settle the oldest wish.
+
+        Returns:
+            Whether there was one. An engine that is not ready leaves it waiting.
+        """
+        waiting = await asyncio.to_thread(self._wishes.waiting)
+        if not waiting:
+            return False
+        wish = waiting[0]
+        try:
+            rendition = await self.render(wish)
+            await asyncio.to_thread(self._catalogue.put, wish.scope, rendition)
+        except YaoheError as error:
+            if error.code in ("not_ready", "queue_full", "deadline_exceeded"):
+                log.info("a phrase waits: %s", error.message)
+                return False
+            log.warning("a phrase is refused: %s", error.message)
+            await asyncio.to_thread(self._wishes.settle, wish, error=error.message)
+        else:
+            key = rendition.key.hex()
+            await asyncio.to_thread(self._wishes.settle, wish, key=key)
+        return True
+
+    async def render(self, wish: Wish) -> SentRendition:
+        """Speak a wish to its end.
+
+        Args:
+            wish: What is wanted.
+
+        Returns:
+            The recording, with everything that is known about it.
+
+        Raises:
+            YaoheError: Why there is none.
+        """
+        request = parse_speech(
+            {"input": wish.text, "voice": wish.voice, "dialect": wish.dialect}
+        )
+        utterance = new_utterance()
+        began = time.monotonic()
+        speech = await self._speak(request, utterance)
+        if speech.whole is not None and speech.whole.pcm is not None:
+            pcm = speech.whole.pcm
+        elif speech.chunks is not None:
+            pcm = np.concatenate([chunk async for chunk in speech.chunks])
+        else:
+            raise YaoheError("internal_error", "the engine gave no samples")
+        worked_ms = round((time.monotonic() - began) * 1000)
+        provenance = speech.provenance.with_id(utterance)
+        master = await asyncio.to_thread(encode_master, pcm, provenance.comments())
+        symbols = speech.receipt.reading.symbols
+        key = phrase_key(symbols, voice=request.voice, dialect=request.dialect)
+        return SentRendition(
+            key=bytes.fromhex(key),
+            text=request.input,
+            voice=request.voice,
+            dialect=request.dialect,
+            engine=provenance.engine,
+            pack=provenance.pack,
+            pack_sha256=provenance.pack_sha256,
+            seed=provenance.seed,
+            table_version=provenance.table_version,
+            rules_version=provenance.rules_version,
+            quality=QUALITY,
+            symbols_sha256=hashlib.sha256(
+                json.dumps(symbols, separators=(",", ":")).encode()
+            ).hexdigest(),
+            enforced=speech.receipt.enforced,
+            duration_ms=round(pcm.size / SAMPLE_RATE * 1000),
+            render_ms=worked_ms,
+            master=master.to_bytes(),
+        )
+
+
+def _wish(row: sqlite3.Row) -> Wish:
+    return Wish(
+        *(row["id"], row["scope"], row["text"], row["voice"], row["dialect"]),
+        *(row["origin"], row["state"], row["key"], row["error"]),
+    )

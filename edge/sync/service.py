@@ -1,0 +1,338 @@
+"""The line of an enrolled box: what comes is taken in, what happened is told.
+
+Everything that waits for the cloud waits here and nowhere else: the box speaks whether
+or not this runs. Who asks the cloud for something waits a random moment first, since
+thousands of boxes hear the same news at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import random
+import secrets
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import YaoheError
+from common.mqtt import Farewell, Link, LinkDown, LinkOptions, PublishRefused
+from common.protocol import reports, topics
+from common.protocol.cbor import encode
+from common.protocol.repair import Need
+from common.protocol.reports import Birth, State
+from common.version import VERSION
+from edge.db import DatabaseGone
+from edge.sync.book import Book, Spoken
+from edge.sync.catalogue import CatalogueDesk, scopes_of
+from edge.sync.membership import Membership
+from edge.sync.outbox import Outbox
+from edge.sync.settings import SyncSettings
+from edge.sync.shelf import Shelf
+from edge.sync.trust import TrustDesk
+
+SHARDS = 16
+"""Readers that the cloud may spread boxes over."""
+SAVE_COUNTS_S = 60.0
+GATHER_S = 0.2
+"""Metadata comes in several messages: wait so long before they are verified."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LineState:
+    """What a person wants to know about the line.
+
+    Attributes:
+        box: The box's name.
+        chain: Its chain.
+        is_up: Whether it is connected.
+        last_error: Why it was not, last time.
+        catalogue: Newest change by scope.
+        is_current: Whether all that was announced is at hand.
+        waiting: Events that wait for the cloud.
+        refusal: Why the newest metadata is not trusted; None when it is.
+        is_clock_suspect: Whether the clock is clearly wrong.
+    """
+
+    box: str
+    chain: str
+    is_up: bool
+    last_error: str
+    catalogue: dict[str, int]
+    is_current: bool
+    waiting: int
+    refusal: str | None
+    is_clock_suspect: bool
+
+
+class Sync:
+    """The line between one box and its cloud."""
+
+    def __init__(
+        self,
+        membership: Membership,
+        settings: SyncSettings,
+        data: Path,
+        shelf: Shelf | None,
+        *,
+        packs: Callable[[], Sequence[str]] = tuple,
+        wall: Callable[[], float] = time.time,
+        options: Callable[[LinkOptions], LinkOptions] = lambda options: options,
+    ) -> None:
+        """Put the parts together; :meth:`start` begins.
+
+        Args:
+            membership: Whose line it is.
+            settings: How often and how much.
+            data: The box's data folder.
+            shelf: Where renditions go; None when nothing is kept.
+            packs: Gives ``name@version`` of the packs at hand.
+            wall: The machine's clock, seconds since 1970.
+            options: Changes how the broker is reached.
+        """
+        told = membership.enrolled
+        self._told = told
+        self._settings = settings
+        self._packs = packs
+        self._wall = wall
+        self._boot = secrets.token_hex(8)
+        self._session = 0
+        self._shard = zlib.crc32(told.box.encode()) % SHARDS
+        self._book = Book(data / "sync.db", settings.max_events)
+        self._trust = TrustDesk(
+            self._book, data / "trust", told.root.encode(), self._wall
+        )
+        self._desk = CatalogueDesk(
+            told.chain,
+            scopes_of(told.groups),
+            self._book,
+            self._trust,
+            shelf,
+            monotonic=time.monotonic,
+            patience_s=settings.tick_s,
+        )
+        self._link = Link(
+            options(
+                LinkOptions(
+                    host=told.broker_host,
+                    port=told.broker_port,
+                    client=told.box,
+                    tls=lambda: membership.tls(
+                        trust_clock=not self._trust.is_clock_suspect
+                    ),
+                )
+            ),
+            filters=self._filters(),
+            farewell=self._farewell,
+            on_up=self._came_up,
+        )
+        self._outbox = Outbox(self._book, self._link, told.chain, told.box, self.now)
+        self._wake = asyncio.Event()
+        self._metadata_came = asyncio.Event()
+        self._say_state = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def now(self) -> float:
+        """Seconds since 1970, never before the latest time that was signed for."""
+        return max(self._wall(), float(self._trust.floor_s))
+
+    def count(self, spoken: Spoken | None, tier: str) -> None:
+        """Count an utterance; never waits, never fails.
+
+        Args:
+            spoken: What was said; None when it has no key.
+            tier: Who began to speak.
+        """
+        self._outbox.count(spoken, tier)
+
+    async def tell(self, kind: str, body: dict[str, Any]) -> None:
+        """Put an event in line for the cloud.
+
+        Args:
+            kind: What happened.
+            body: Its facts, plain JSON.
+        """
+        await self._outbox.add(kind, body)
+
+    def state(self) -> LineState:
+        """What a person wants to know about the line."""
+        try:
+            waiting = self._book.count_waiting()[0]
+        except DatabaseGone:
+            waiting = 0
+        return LineState(
+            box=self._told.box,
+            chain=self._told.chain,
+            is_up=self._link.is_up,
+            last_error=self._link.last_error,
+            catalogue=self._desk.numbers,
+            is_current=self._desk.is_current,
+            waiting=waiting,
+            refusal=self._trust.refusal,
+            is_clock_suspect=self._trust.is_clock_suspect,
+        )
+
+    def start(self) -> None:
+        """Begin; returns at once, whatever the network is like."""
+        self._tasks = [asyncio.create_task(self._run(), name="line")]
+
+    async def stop(self) -> None:
+        """Save what was counted, say goodbye, close the file."""
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+        await self._outbox.save_counts()
+        await self._link.stop()
+        await asyncio.to_thread(self._book.close)
+
+    async def _run(self) -> None:
+        """Open the book, then do everything at once."""
+        await asyncio.to_thread(self._book.open)
+        self._trust.load()
+        self._desk.load()
+        await self._refresh()
+        self._link.start()
+        works: list[Coroutine[Any, Any, None]] = [
+            self._read(),
+            self._outbox.send_for_ever(),
+            self._every(self._ask, self._settings.tick_s, self._wake),
+            self._every(self._report_state, self._settings.state_s, self._say_state),
+            self._every(self._outbox.save_counts, SAVE_COUNTS_S),
+            self._every(self._outbox.report_counts, self._settings.report_s),
+            self._every(self._refresh, None, self._metadata_came),
+        ]
+        await asyncio.gather(*works)
+
+    async def _every(
+        self,
+        work: Callable[[], Awaitable[None]],
+        period_s: float | None,
+        sooner: asyncio.Event | None = None,
+    ) -> None:
+        """Do something again and again, with jitter, and sooner when there is news."""
+        news = sooner or asyncio.Event()
+        while True:
+            jitter = random.uniform(0.5, 1.0)  # noqa: S311 - nothing to guess here
+            pause = None if period_s is None else period_s * jitter
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(news.wait(), pause)
+            news.clear()
+            try:
+                await work()
+            except (LinkDown, PublishRefused, DatabaseGone) as error:
+                log.info("the line waits: %s", error)
+            except Exception:
+                log.exception("a part of the line failed; it goes on")
+
+    async def _read(self) -> None:
+        """Take in what comes; acknowledge what is done with."""
+        while True:
+            delivery = await self._link.receive()
+            try:
+                await self._take(topics.parse(delivery.topic), delivery.payload)
+            except YaoheError as error:
+                log.warning("%s is refused: %s", delivery.topic, error.message)
+            except DatabaseGone as error:
+                log.warning("%s is not kept: %s", delivery.topic, error)
+            except Exception:
+                log.exception("%s could not be taken in", delivery.topic)
+            # Whatever became of it: a message that fails would come for ever, and what
+            # is missing is asked for.
+            delivery.ack()
+
+    async def _take(self, topic: topics.Topic, payload: bytes) -> None:
+        if isinstance(topic, topics.Metadata | topics.Timestamp):
+            await self._trust.take(topic, payload)
+            self._metadata_came.set()
+        elif isinstance(topic, topics.Head):
+            await self._desk.take_head(topic.scope, payload)
+            self._ask_soon()
+        elif isinstance(topic, topics.Log):
+            await self._desk.take_log(topic.scope, payload)
+        elif isinstance(topic, topics.Command):
+            await self._desk.take_reply(payload)
+            self._ask_soon()
+        elif isinstance(topic, topics.Inbox | topics.Chunk):
+            await self._desk.take_chunk(topic.blob, topic.index, payload)
+            self._ask_soon()
+
+    async def _refresh(self) -> None:
+        await asyncio.sleep(GATHER_S)
+        if await self._trust.refresh():
+            await self._desk.take_waiting_heads()
+            self._ask_soon()
+
+    def _ask_soon(self) -> None:
+        """Ask after a random moment: thousands of boxes hear the same news at once."""
+        delay = random.uniform(0, self._settings.tick_s / 5)  # noqa: S311 - jitter
+        asyncio.get_running_loop().call_later(delay, self._wake.set)
+
+    async def _ask(self) -> None:
+        await self._desk.reconcile()
+        if not self._link.is_up:
+            return
+        for need in self._desk.questions():
+            await self._publish_need(need)
+
+    async def _publish_need(self, need: Need) -> None:
+        topic = topics.Need(self._told.chain, self._shard, self._told.box)
+        await self._link.publish(str(topic), encode(need))
+
+    async def _report_state(self) -> None:
+        if not self._link.is_up:
+            return
+        waiting, dropped = self._book.count_waiting()
+        state = State(
+            boot=self._boot,
+            at=int(self.now()),
+            clock_suspect=self._trust.is_clock_suspect,
+            packs=list(self._packs())[: reports.MAX_PACKS],
+            phrases=len(self._book.held()),
+            catalogue=self._desk.numbers,
+            waiting=waiting,
+            dropped=dropped,
+        )
+        topic = topics.State(self._told.chain, self._told.box)
+        await self._link.publish(str(topic), reports.encode(state), retain=True)
+
+    async def _farewell(self) -> Farewell:
+        """Birth and will of the next connection."""
+        self._session += 1
+        born, gone = (
+            Birth(
+                up=up,
+                boot=self._boot,
+                session=self._session,
+                software=VERSION,
+                machine=platform.machine(),
+            )
+            for up in (True, False)
+        )
+        topic = topics.Birth(self._told.chain, self._told.box)
+        return Farewell(str(topic), reports.encode(born), reports.encode(gone))
+
+    def _came_up(self) -> None:
+        self._say_state.set()
+        self._ask_soon()
+
+    def _filters(self) -> list[str]:
+        chain, box = self._told.chain, self._told.box
+        some = topics.ANY
+        scopes = [scope.split("/") for scope in scopes_of(self._told.groups)]
+        levels = [
+            ("tuf", "timestamp"),
+            ("tuf", some, some),
+            ("e", box, "cmd"),
+            ("e", box, "in", some, some),
+            *(("cat", *scope, some) for scope in scopes),
+        ]
+        return [topics.subscription(chain, *each) for each in levels]

@@ -1,0 +1,122 @@
+"""What this box trusts now: metadata that came over the line, verified and remembered.
+
+Metadata is kept as it comes, unverified; python-tuf reads it from there in its own
+order. What it trusts raises the time floor, which no clock can lower.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from asyncio import wrap_future
+from collections.abc import Callable
+from pathlib import Path
+
+from common.errors import YaoheError
+from common.protocol import topics
+from common.trust.updater import Trusted, TrustUpdater
+from edge.clock import RELEASE_FLOOR_S
+from edge.sync.book import Book
+
+MAX_METADATA_BYTES = 256 * 1024
+"""Longest message that is kept as metadata."""
+FLOOR = "signed_floor"
+
+log = logging.getLogger(__name__)
+
+
+class TrustDesk:
+    """The box's trusted view of the chain's repository.
+
+    Attributes:
+        trusted: What is trusted; None until the first metadata held.
+        refusal: Why the newest metadata was not taken up; None when it was.
+    """
+
+    def __init__(
+        self, book: Book, folder: Path, bootstrap: bytes, wall: Callable[[], float]
+    ) -> None:
+        """Put the parts together.
+
+        Args:
+            book: Where metadata and marks are kept.
+            folder: For python-tuf's cache.
+            bootstrap: The root that enrolment brought.
+            wall: The machine's clock, seconds since 1970.
+        """
+        self.trusted: Trusted | None = None
+        self.refusal: str | None = None
+        self._book = book
+        self._wall = wall
+        self._updater = TrustUpdater(folder, bootstrap, book, book)
+        self._floor = RELEASE_FLOOR_S
+
+    @property
+    def floor_s(self) -> int:
+        """The latest time that was ever signed for, seconds since 1970."""
+        return self._floor
+
+    @property
+    def is_clock_suspect(self) -> bool:
+        """Whether the machine's clock is clearly wrong."""
+        is_ahead = self.trusted is not None and self.trusted.is_clock_suspect
+        return is_ahead or self._wall() < self._floor
+
+    def load(self) -> None:
+        """Take up the floor of earlier runs."""
+        self._floor = max(self._floor, int(self._book.fact(FLOOR) or 0))
+
+    async def take(self, topic: topics.Topic, content: bytes) -> None:
+        """Keep metadata that came over the line.
+
+        Args:
+            topic: Its address, which is its name.
+            content: Its bytes, unverified.
+        """
+        if not content or len(content) > MAX_METADATA_BYTES:
+            return
+        if isinstance(topic, topics.Metadata):
+            name = f"{topic.version}.{topic.role}.json"
+        else:
+            name = "timestamp.json"
+        await wrap_future(self._book.keep_metadata(name, content))
+
+    async def refresh(self) -> bool:
+        """Verify what came.
+
+        Returns:
+            Whether something new is trusted.
+        """
+        before = self.trusted
+        try:
+            trusted = await asyncio.to_thread(
+                self._updater.refresh, self._wall(), self._floor
+            )
+        except YaoheError as error:
+            if error.code != "not_ready":
+                log.error("metadata is refused: %s", error.message)
+            self.refusal = error.message
+            return False
+        self.trusted, self.refusal = trusted, None
+        versions = trusted.versions
+        await wrap_future(
+            self._book.drop_metadata(
+                [
+                    "timestamp.json",
+                    f"{versions['snapshot']}.snapshot.json",
+                    f"{versions['targets']}.targets.json",
+                ]
+            )
+        )
+        await self.raise_floor(trusted.issued)
+        return before is None or before.versions != trusted.versions
+
+    async def raise_floor(self, issued_s: int) -> None:
+        """Note a time that something trusted was signed at.
+
+        Args:
+            issued_s: Seconds since 1970.
+        """
+        if issued_s > self._floor:
+            self._floor = issued_s
+            await wrap_future(self._book.set_fact(FLOOR, str(issued_s)))
