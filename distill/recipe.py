@@ -72,6 +72,20 @@ class Mix(Part):
         return self
 
 
+class Pace(Part):
+    """How fast the teacher speaks: mostly its own way, sometimes slower or faster.
+
+    Attributes:
+        share: Share of the sentences that are spoken at another speed.
+        slowest: The lowest speed; 1 is the teacher's own.
+        fastest: The highest speed.
+    """
+
+    share: float = Field(0.25, ge=0, le=1)
+    slowest: float = Field(0.7, ge=0.3, le=1)
+    fastest: float = Field(1.5, ge=1, le=3)
+
+
 class Corpus(Part):
     """What the teacher is asked to say.
 
@@ -81,12 +95,14 @@ class Corpus(Part):
         least: Every symbol that the teacher can say occurs at least so often;
             sentences are added until it does.
         mix: Shares of the kinds of sentences.
+        pace: How fast they are spoken.
     """
 
     name: Name
     sentences: int = Field(ge=1, le=900_000)
     least: int = Field(30, ge=0, le=1000)
     mix: Mix = Mix()
+    pace: Pace = Pace()
 
 
 class Stage(Part):

@@ -7,10 +7,12 @@ Whatever the number of workers, the same recipe gives the same files.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from common.errors import YaoheError
@@ -24,10 +26,11 @@ from distill.teacher.base import Plug, Teacher
 
 @dataclass(frozen=True)
 class Task:
-    """A sentence and the teacher's voice that says it."""
+    """A sentence, the teacher's voice that says it, and how fast."""
 
     sentence: Sentence
     voice: str
+    speed: float
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Work:
         """Let the teacher say a sentence and keep it if it is good."""
         sentence = task.sentence
         try:
-            lesson = self.teacher.speak(sentence.symbols, task.voice)
+            lesson = self.teacher.speak(sentence.symbols, task.voice, task.speed)
         except YaoheError as error:
             if error.code != "input_too_long":
                 raise
@@ -78,9 +81,16 @@ class Work:
         if reason := quality.fault(lesson, sentence.symbols):
             return Outcome(task, None, reason)
         seconds, sha256 = ledger.save(
-            self.folder, sentence.id, sentence.symbols, lesson
+            self.folder, sentence.id, sentence.symbols, lesson, task.speed
         )
-        entry = Entry(sentence.id, task.voice, sentence.text, round(seconds, 4), sha256)
+        entry = Entry(
+            id=sentence.id,
+            voice=task.voice,
+            text=sentence.text,
+            seconds=round(seconds, 4),
+            speed=task.speed,
+            sha256=sha256,
+        )
         return Outcome(task, entry)
 
 
@@ -107,8 +117,13 @@ def _outcomes(
         return
     do = partial(_do, folder, plug)
     context = multiprocessing.get_context("spawn")
-    with context.Pool(workers) as pool:
+    with context.Pool(workers, _leave_interrupts) as pool:
         yield from _unless_failed(pool.imap_unordered(do, tasks))
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is the parent's to answer; it ends its workers itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _unless_failed(outcomes: Iterable[Outcome | YaoheError]) -> Iterator[Outcome]:
@@ -126,10 +141,17 @@ def plan(recipe: Recipe) -> list[Task]:
         recipe: The recipe.
 
     Returns:
-        Tasks in order; voices take turns.
+        Tasks in order; voices take turns, and each sentence has its speed.
     """
     voices = [voice.teacher for voice in recipe.voices.values()]
-    return [Task(s, voices[s.id % len(voices)]) for s in generate(recipe)]
+    pace, random = recipe.corpus.pace, Random(recipe.seed)
+    tasks = []
+    for sentence in generate(recipe):
+        is_other = random.random() < pace.share
+        other = round(random.uniform(pace.slowest, pace.fastest), 3)
+        voice = voices[sentence.id % len(voices)]
+        tasks.append(Task(sentence, voice, other if is_other else 1.0))
+    return tasks
 
 
 def is_built(folder: Path, recipe: Recipe) -> bool:

@@ -39,6 +39,7 @@ class Entry:
         voice: The teacher's voice.
         text: What it says.
         seconds: Length of its sound.
+        speed: Speed that the teacher was asked for.
         sha256: Digest of its file.
     """
 
@@ -46,6 +47,7 @@ class Entry:
     voice: str
     text: str
     seconds: float
+    speed: float
     sha256: str
 
 
@@ -55,7 +57,11 @@ def file_of(folder: Path, number: int) -> Path:
 
 
 def save(
-    folder: Path, number: int, symbols: Sequence[Symbol], lesson: Lesson
+    folder: Path,
+    number: int,
+    symbols: Sequence[Symbol],
+    lesson: Lesson,
+    speed: float = 1.0,
 ) -> tuple[float, str]:
     """Write a sentence's file.
 
@@ -64,6 +70,7 @@ def save(
         number: The sentence's number.
         symbols: What was asked for.
         lesson: What the teacher said, with durations and pitch.
+        speed: Speed that it was asked for.
 
     Returns:
         Seconds of sound and the file's digest.
@@ -80,6 +87,7 @@ def save(
         dur=lesson.durations.astype(np.int16),
         f0=lesson.pitch_hz.astype(np.float32),
         sym=np.array(symbols, np.int32),
+        speed=np.float32(speed),
     )
     data = buffer.getvalue()
     path = file_of(folder, number)

@@ -42,12 +42,15 @@ class Lesson:
 class Teacher(Protocol):
     """A voice to learn from; deterministic: the same sentence, the same samples."""
 
-    def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
+    def speak(
+        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+    ) -> Lesson:
         """Say one sentence.
 
         Args:
             symbols: The sentence with start and end marks.
             voice: One of the teacher's own voices.
+            speed: 1 is the voice's own.
 
         Returns:
             The lesson.

@@ -37,9 +37,11 @@ class KokoroTeacher:
         """
         self._model = load(directory, extra_outputs=(DURATIONS, F0))
 
-    def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
+    def speak(
+        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+    ) -> Lesson:
         """Say one sentence; see :class:`distill.teacher.base.Teacher`."""
-        spoken = self._model.speak(symbols, voice)
+        spoken = self._model.speak(symbols, voice, speed=speed)
         heard = spoken.extras[DURATIONS].round().astype(np.int64)
         pitch = spoken.extras[F0]
         # The model's own two end tokens are our start and end marks.

@@ -21,18 +21,20 @@ pytest.importorskip("jieba", reason="its dictionary comes with the extra distill
 
 
 class Hum:
-    """A teacher that hums three units for every symbol, each voice at its pitch."""
+    """A teacher that hums some units for every symbol, each voice at its pitch."""
 
     def __init__(self, stops_after: int = 1000) -> None:
         self.said: list[str] = []
         self._left = stops_after
 
-    def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
+    def speak(
+        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+    ) -> Lesson:
         if self._left == 0:
             raise KeyboardInterrupt
         self._left -= 1
         self.said.append(voice)
-        durations = np.full(len(symbols), 3)
+        durations = np.full(len(symbols), round(3 / speed))
         units = int(durations.sum())
         hz = {"zf_xiaoxiao": 220.0, "zm_yunjian": 110.0}[voice]
         turns = np.arange(units * UNIT_SAMPLES) * (hz / 24_000)
@@ -73,11 +75,24 @@ def test_a_sentence_holds_sound_durations_pitch_and_symbols(tmp_path: Path) -> N
     for row, task in zip(rows, build.plan(recipe()), strict=True):
         with np.load(ledger.file_of(tmp_path, row["id"])) as file:
             audio, dur, f0, sym = (file[k] for k in ("audio", "dur", "f0", "sym"))
+            assert float(file["speed"]) == pytest.approx(row["speed"])
         assert (audio.dtype, dur.dtype, f0.dtype) == (np.int16, np.int16, np.float32)
         assert dur.sum() * UNIT_SAMPLES == len(audio) == 300 * len(f0)
         assert [Symbol(*map(int, s)) for s in sym] == list(task.sentence.symbols)
         assert row["text"] == task.sentence.text
         assert row["seconds"] == pytest.approx(len(audio) / 24_000, abs=1e-4)
+
+
+def test_some_sentences_are_spoken_slower_or_faster() -> None:
+    values = recipe().model_dump(mode="json")
+    values["corpus"] |= {
+        "sentences": 200,
+        "pace": {"share": 0.3, "slowest": 0.8, "fastest": 1.2},
+    }
+    speeds = [task.speed for task in build.plan(Recipe.model_validate(values))]
+    others = [speed for speed in speeds if speed != 1.0]
+    assert 0.2 < len(others) / len(speeds) < 0.4
+    assert 0.8 <= min(others) < 1 < max(others) <= 1.2
 
 
 def test_voices_take_turns_and_the_manifest_counts_them(tmp_path: Path) -> None:
@@ -174,8 +189,10 @@ def test_progress_starts_where_it_was(tmp_path: Path) -> None:
 class Broken(Hum):
     """Hums nothing at all in one voice."""
 
-    def speak(self, symbols: Sequence[Symbol], voice: str) -> Lesson:
-        lesson = super().speak(symbols, voice)
+    def speak(
+        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+    ) -> Lesson:
+        lesson = super().speak(symbols, voice, speed)
         if voice == "zm_yunjian":
             return Lesson(lesson.audio * 0, lesson.durations, lesson.pitch_hz)
         return lesson
