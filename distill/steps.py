@@ -7,6 +7,7 @@ JSON file that says what it was made from, which is how the next run knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -63,12 +64,14 @@ def train(
     """
     import torch
 
+    from distill.allocator import keep_memory
     from distill.corpus.dataset import Dataset
     from distill.student.model import Shape
     from distill.train import Schedule, Trainer, log_to
 
     recipe = places.recipe
     torch.set_num_threads(settings.threads)
+    keep_memory()
     make_directory(places.run)
     dataset: Dataset | None = None
     for stage in stages:
@@ -290,7 +293,7 @@ def make_pack(
     release = packer.Release(
         name, plan.version, tuple(plan.voices), tuple(plan.golden), plan.quality
     )
-    if (target / MANIFEST_NAME).exists():
+    with suppress(YaoheError):  # none there, or a broken one: pack it again
         there = load_pack(target, trusted=True)
         if packer.is_current(there, places.draft, release):
             return there, True
