@@ -1,4 +1,4 @@
-"""English inside Chinese: brand words, letter names, a trimmed CMUdict, letters to sound.
+"""English inside Chinese: brand words, letter names, a dictionary, letters to sound.
 
 A word is a list of syllables, each its ARPAbet phones joined by dots (``HH.EH1``).
 Order: our own words, words in capitals that are names of letters, the dictionary, the
@@ -7,6 +7,7 @@ parts of camel case, and last a small set of letter-to-sound rules.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from bisect import bisect_left
@@ -61,9 +62,12 @@ _ONSETS = frozenset(
     "S.K.R S.K.W S.K.Y".split()
 )
 _SHORT_WORDS = frozenset(
-    "THE AND FOR YOU OUR ALL NEW HOT BUY ONE TWO SIX TEN GET OFF BIG TOP NOW DAY TEA BAR "
-    "FUN SUN RED SKY AIR ART TOY BOY PET CAT DOG CAR BUS ZOO GYM BAG CUP ICE PIE HAM EGG "
-    "JAM OUT YES WAY WIN BOX FIT FOX KEY MAN MEN MOM DAD KID LOW MAX MIX NOT OLD ONLY IN ON "
+    "THE AND FOR YOU OUR ALL NEW HOT BUY ONE TWO SIX TEN GET OFF BIG TOP NOW DAY "
+    "TEA BAR "
+    "FUN SUN RED SKY AIR ART TOY BOY PET CAT DOG CAR BUS ZOO GYM BAG CUP ICE PIE "
+    "HAM EGG "
+    "JAM OUT YES WAY WIN BOX FIT FOX KEY MAN MEN MOM DAD KID LOW MAX MIX NOT OLD "
+    "ONLY IN ON "
     "UP GO NO TO OF AT BY OR IS IT WE MY BE SO AN HI".split()
 )
 MAX_LETTERS = 3
@@ -116,7 +120,7 @@ def syllabify(phones: tuple[str, ...]) -> tuple[str, ...]:
     if not vowels:
         return (".".join(phones),) if phones else ()
     edges = [0]
-    for left, right in zip(vowels, vowels[1:], strict=False):
+    for left, right in itertools.pairwise(vowels):
         edge = right
         while edge - 1 > left:
             onset = ".".join(phones[edge - 1 : right])
@@ -127,8 +131,7 @@ def syllabify(phones: tuple[str, ...]) -> tuple[str, ...]:
         edges.append(edge)
     edges.append(len(phones))
     return tuple(
-        ".".join(phones[start:end])
-        for start, end in zip(edges, edges[1:], strict=False)
+        ".".join(phones[start:end]) for start, end in itertools.pairwise(edges)
     )
 
 
@@ -300,11 +303,8 @@ def pronounce(word: str) -> tuple[tuple[str, ...], str]:
         made = tuple(s for part in word.split("-") for s in pronounce(part)[0])
         return made, "english.parts"
     capitals = word.isupper()
-    if (
-        len(word) == 1
-        or capitals
-        and len(word) <= MAX_LETTERS
-        and word not in _SHORT_WORDS
+    if len(word) == 1 or (
+        capitals and len(word) <= MAX_LETTERS and word not in _SHORT_WORDS
     ):
         return spell(word), "english.letters"
     phones = _dictionary(lower)

@@ -7,9 +7,10 @@ and leaves the citation readings alone.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +25,7 @@ _MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
 _CITATION = {"一": "yi1", "不": "bu4"}
 _DECIDED = frozenset(("user", "word.own"))
 Fixed = Mapping[int, tuple[str, ...]]
-"""Readings that a user fixed: place in the phrase, syllables of the characters there."""
+"""Readings that a user fixed: place in the phrase, syllables of what stands there."""
 
 
 _POINTS = ("南", "方", "部", "向", "两")
@@ -171,10 +172,6 @@ class Dictionary:
             if own[1][:-1] == readings[place + 1][:-1] and own[0] == readings[place]:
                 readings[place + 1] = own[1]
 
-    def knows(self, word: str) -> bool:
-        """Whether this is a word."""
-        return word in self._own or word in self._phrases
-
     def character(self, character: str) -> str | None:
         """Reading of a character where no context decides."""
         own = self._characters.get(character)
@@ -211,6 +208,14 @@ def words_of(phrase: str) -> tuple[str, ...]:
         if words[index] in _GREETING and words[index - 1].endswith(_GREETS_ONLY_SELF):
             words[index : index + 1] = list(words[index])
     return tuple(words)
+
+
+@lru_cache(maxsize=8192)
+def is_word(word: str) -> bool:
+    """Whether this is a word of the segmenter's."""
+    import rjieba
+
+    return bool(rjieba.has_word(word))
 
 
 def _by_phrases(phrase: str, edges: set[int]) -> tuple[list[str | None], list[str]]:
@@ -316,8 +321,8 @@ def _change_tones(phrase: str, spoken: list[Syllable]) -> None:
     starts = [syllable.starts_word for syllable in spoken]
     sandhi.change_yi_bu(phrase, places, surface, starts)
     edges = [index for index, begins in enumerate(starts) if begins] + [len(spoken)]
-    words = list(zip(edges, edges[1:], strict=False))
-    sandhi.change_third(phrase, places, surface, words, dictionary().knows)
+    words = list(itertools.pairwise(edges))
+    sandhi.change_third(phrase, places, surface, words, is_word)
     for syllable, reading in zip(spoken, surface, strict=True):
         if syllable.rule != "user":
             syllable.surface = reading

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import cast
 
 from common.text import english
@@ -65,15 +65,13 @@ def part_unread(
         elif len(token.spoken) != token.end - token.start:
             parted.append(token.silenced(UNREAD_RULE))
         else:
-            for readable, run in groupby(
-                enumerate(token.spoken), lambda c: knows(c[1])
-            ):
-                places = list(run)
-                start, end = token.start + places[0][0], token.start + places[-1][0] + 1
-                part = replace(
-                    token, start=start, end=end, spoken="".join(c for _, c in places)
-                )
+            start = token.start
+            for readable, run in groupby(token.spoken, knows):
+                spoken = "".join(run)
+                end = start + len(spoken)
+                part = replace(token, start=start, end=end, spoken=spoken)
                 parted.append(part if readable else part.silenced(UNREAD_RULE))
+                start = end
     return parted
 
 
@@ -280,7 +278,7 @@ def _word_spans(
     cuts.update(place.offset for place in places if place.starts)
     edges = sorted(cuts)
     spans: list[Span] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         own = [place for place in places if start <= place.offset < end]
         begin, stop = token.start + start, token.start + end
         spoken, rule = token.spoken[start:end], "word.erhua"

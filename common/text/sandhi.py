@@ -56,7 +56,7 @@ def change_yi_bu(
 
 def _yi(phrase: str, place: int, following: int, ends_word: bool) -> int:
     before, after = phrase[:place], phrase[place + 1 :]
-    if not following or ends_word and not after.startswith("个"):
+    if not following or (ends_word and not after.startswith("个")):
         return 1
     doubled = before and before[-1] == after[0] and before[-1] not in _DIGITS
     if doubled and after[1:2] != "二" and before[-2:-1] != "一":

@@ -137,7 +137,7 @@ class Scan:
 
 @lru_cache(maxsize=8192)
 def kind_of(character: str) -> str:
-    """The kind of a character: ``h`` Han, ``d`` digit, ``l`` Latin letter, ``s`` else."""
+    """Kind of a character: ``h`` Han, ``d`` digit, ``l`` Latin letter, ``s`` else."""
     if _HAN_RUN.match(character):
         return "h"
     if "0" <= character <= "9":

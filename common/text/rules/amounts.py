@@ -9,7 +9,8 @@ from common.text.rules.counters import GUARD, UNIT, takes_pair
 from common.text.scan import Scan
 
 NUMBER = (
-    r"(?:\d{1,3}(?: \d{3})+(?=\s?(?:元|块|人|件))|\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:，\d{3})*，(?:000(?!\d)|\d{3}(?=\s?元))|\d+)"
+    r"(?:\d{1,3}(?: \d{3})+(?=\s?(?:元|块|人|件))|\d{1,3}(?:,\d{3})+(?!\d)|"
+    r"\d{1,3}(?:，\d{3})*，(?:000(?!\d)|\d{3}(?=\s?元))|\d+)"
     r"(?:\.\d+)?"
 )
 """A number, thousands separators allowed."""

@@ -15,10 +15,14 @@ _PHONE_WORDS = (
 _CODE_WORDS = (
     "验证码 校验码 动态码 取件码 取货码 提货码 取餐码 兑换码 核销码 邀请码 激活码 密码 "
     "口令 编号 编码 单号 订单 订单号 运单号 流水号 房间号 房号 房间 邮编 邮政编码 工号 "
-    "卡号 账号 帐号 尾号 车牌 车牌号 QQ QQ号 QQ群 学号 工牌号 批号 批次 序列号 货号 款号 "
+    "卡号 账号 帐号 尾号 车牌 车牌号 QQ QQ号 QQ群 学号 工牌号 批号 批次 序列号 "
+    "货号 款号 "
     "型号 航班 航班号 车次 列车 身份证 身份证号 证号 许可证 备案号 ID 代码 条码 会员号 "
     "储物柜 快递 优惠码 券码 兑换券码 识别码"
 ).split()
+
+
+_PROVINCES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
 
 
 def _ending(words: list[str], tail: str) -> re.Pattern[str]:
@@ -91,10 +95,7 @@ def _plate(match: re.Match[str], state: Scan) -> str:
 
 def _plate_digits(match: re.Match[str], state: Scan) -> str | None:
     before = state.before(match.start(), 4)
-    if re.search(
-        r"[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼][A-Z][·.\- ]?$",
-        before,
-    ):
+    if re.search(rf"[{_PROVINCES}][A-Z][·.\- ]?$", before):
         return "".join(DIGITS[int(c)] if c.isdigit() else c for c in match[0])
     return None
 

@@ -206,6 +206,14 @@ def register(book: RuleBook) -> None:
         r"(\d{2})年(?=\s?(?:\d{1,2}月|[春夏秋冬]|新款|第?[一二三四1-4]季度|[上下]半年|度))",
     )(_short_year)
     add("date.month_day", "d", r"(\d{1,2})月\s?(\d{1,2})([日号])")(_month_day)
+    add(
+        "date.year_bare",
+        "d",
+        r"((?:19|20)\d{2})(?=新[年春款品]|跨年|届|赛季|[春夏秋冬]|款|校招|世[界博]|中国|"
+        r"[上下]半年|第[一二三四1-4]季)",
+    )(_bare_year)
+    uncounted = r"(?!\d|\s?[年元块个人件份米名家款种只台%]|\.\d)"
+    add("date.year_bare", "d", r"((?:1\d|20)\d{2})" + uncounted)(_founded)
     add("date.month", "d", r"(\d{1,2})月")(_month)
     add("date.slash", "d", r"(\d{1,2})/(\d{1,2})(?![\d/.])")(_slash)
     add(

@@ -111,7 +111,7 @@ def _number(match: re.Match[str], state: Scan) -> str:
     number = match[0]
     named = _NAMED.search(state.before(match.start()))
     if "." not in number and (
-        named and len(number) >= 3 or number.startswith("0") and len(number) > 1
+        (named and len(number) >= 3) or (number.startswith("0") and len(number) > 1)
     ):
         return digits(number)
     return cardinal(number)

@@ -1,4 +1,4 @@
-"""Latin words, letters and codes: what stands between Chinese and is spelled or spoken."""
+"""Latin words, letters and codes between Chinese, and what their digits mean."""
 
 from __future__ import annotations
 

@@ -111,7 +111,8 @@ def _more(match: re.Match[str], state: Scan) -> str:
 
 
 def _piece(match: re.Match[str], state: Scan) -> str:
-    return f"{amount(state, match[1], match.start(), match.end(1))}块{spell_integer(match[2])}"
+    whole = amount(state, match[1], match.start(), match.end(1))
+    return f"{whole}块{spell_integer(match[2])}"
 
 
 def _metres(match: re.Match[str], state: Scan) -> str:
@@ -184,11 +185,8 @@ def register(book: RuleBook) -> None:
     add("number.piece", "d", r"(\d+)块(\d)(?![\d.])")(_piece)
     add("number.some", "d", r"(\d*[1-9]0+)(?=[几多余来])")(_some)
     add("unit", "d", rf"(?P<number>{NUMBER})\s?(?P<unit>{UNIT}){GUARD}")(_unit)
-    add(
-        "unit",
-        "d",
-        rf"(?P<number>{NUMBER})\s?(?P<unit>[{''.join(u for u in SIGN_UNITS if len(u) == 1)}])",
-    )(_unit)
+    signs = "".join(unit for unit in SIGN_UNITS if len(unit) == 1)
+    add("unit", "d", rf"(?P<number>{NUMBER})\s?(?P<unit>[{signs}])")(_unit)
     add("number.road", "d", r"(\d{3})(?=国道|省道|县道)")(_definition)
     add("number.metres", "d", r"(\d)米(\d{2})(?![\d.])")(_metres)
     add("time.minutes", "d", r"(\d{1,2})['′](\d{1,2})(?:\"|″|'')")(_minutes)

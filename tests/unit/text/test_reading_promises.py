@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -47,7 +49,7 @@ def check(reading: Reading) -> None:
     gaps = [(gap.start, gap.end) for gap in reading.unread]
     assert gaps == [(s.start, s.end) for s in reading.spans if s.rule == UNREAD_RULE]
     pauses = [unit.is_pause for unit in reading.units]
-    assert not any(a and b for a, b in zip(pauses, pauses[1:], strict=False))
+    assert not any(a and b for a, b in itertools.pairwise(pauses))
     assert not pauses or not pauses[0]
     assert [u.value for u in reading.units if not u.is_pause] == list(reading.surface)
 

@@ -39,7 +39,7 @@ def _to(match: re.Match[str], state: Scan) -> str | None:
 def _dash(match: re.Match[str], state: Scan) -> Token | None:
     """A dash that joins nothing parts two phrases, or is part of a Latin name."""
     before, after = state.before(match.start(), 1), state.after(match.end(), 1)
-    if not before or not after or kind_of(before) != "h" and kind_of(after) != "h":
+    if not before or not after or (kind_of(before) != "h" and kind_of(after) != "h"):
         return None
     if match[0][0].isspace() and after.isdigit() and not match[0][-1].isspace():
         return None

@@ -9,7 +9,7 @@ from common.text.rules.amounts import NUMBER, pair_word, plain
 from common.text.say_as import speak
 from common.text.scan import RuleBook, Scan, Token
 
-_CONTROL_TOKEN = (
+_ENGINE_MARK = (
     r"\[(?:uv_break|v_break|lbreak|llbreak|[SE]break|Ebreak|Stts|Ptts|Etts|spk_emb|empty_spk|"
     r"undefine|mixed|Sasr|Easr|Pasr|music|pure|laugh|(?:laugh|oral|break|speed)_\d+)\]"
 )
@@ -101,7 +101,7 @@ def register(book: RuleBook) -> None:
     free = r"(?![\d.]|\s?[元块折%℃倍米斤个件克升年月日点kgmlKGML])"
     add("context", "d", r"\d{1,4}(?:[./]\d{1,2}){1,2}" + free)(_asked)
     add("context", "d", r"\d{3,}" + free)(_asked)
-    add("silent.control_token", "s", _CONTROL_TOKEN)(_control)
+    add("silent.control_token", "s", _ENGINE_MARK)(_control)
     add("url", "dl", _URL)(_url)
     add("brand", "d", r"7-(?:11|ELEVEN|Eleven|eleven)(?=\s?(?:便利|店|超市|门店|$))")(
         lambda match, state: "seven eleven"
