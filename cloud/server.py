@@ -31,14 +31,15 @@ def run(engine: Engine, settings: CloudSettings) -> None:
         if server is not None:
             server.should_exit = True
 
+    is_debugged = settings.log.level == "debug"
     app = create_app(engine, settings, give_up)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
             # Our own logging is set up already.
             log_config=None,
-            log_level="warning",
-            access_log=settings.log.level == "debug",
+            log_level="info" if is_debugged else "warning",
+            access_log=is_debugged,
             timeout_graceful_shutdown=settings.http.goodbye_s,
             server_header=False,
             ws_max_size=MAX_CONTROL_BYTES,
