@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +165,10 @@ class Line:
         """Wait until every running box has what it should have, and no more."""
         for box in self.boxes:
             if box.sync is not None:
-                await until(
-                    lambda box=box: box.keys() == self.wanted(),
-                    f"{box.data.name} lacks phrases",
-                )
+                await until(partial(self._has_all, box), f"{box.data.name} lacks some")
+
+    def _has_all(self, box: Box) -> bool:
+        return box.keys() == self.wanted()
 
 
 def _through(office: Office) -> httpx.Client:
