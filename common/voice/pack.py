@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.errors import YaoheError
 from common.protocol.manifest import (
@@ -22,6 +23,9 @@ from common.protocol.manifest import (
 )
 from common.text.symbols import TABLE_SIZE, TABLE_VERSION
 from common.voice.source import HOP
+
+if TYPE_CHECKING:
+    from common.trust.envelope import Keyring
 
 READ_BLOCK = 1 << 20
 """Bytes read at once while hashing."""
@@ -89,13 +93,37 @@ def _check_fit(manifest: Manifest) -> None:
         )
 
 
-def load_pack(directory: Path, *, trusted: bool) -> Pack:
+def _check_origin(directory: Path, manifest: bytes, keyring: Keyring | None) -> None:
+    """Refuse a manifest without a signature that counts here."""
+    if keyring is None:
+        raise YaoheError(
+            "pack_invalid",
+            f"{directory} has no signature ({SIGNATURE_NAME}) that is trusted here",
+        )
+    # Only a pack of another origin needs what signatures are checked with.
+    from common.trust.envelope import MAX_ENVELOPE_BYTES
+    from common.trust.packs import check_signature
+
+    path = directory / SIGNATURE_NAME
+    try:
+        if path.stat().st_size > MAX_ENVELOPE_BYTES:
+            raise YaoheError("pack_invalid", f"{path}: too large for a signature")
+        envelope = path.read_bytes()
+    except OSError as error:
+        raise YaoheError("pack_invalid", f"{path}: {error.strerror}") from None
+    check_signature(manifest, envelope, keyring)
+
+
+def load_pack(
+    directory: Path, *, trusted: bool, keyring: Keyring | None = None
+) -> Pack:
     """Read and check a pack.
 
     Args:
         directory: Its folder.
         trusted: Whether the caller vouches for the folder; otherwise it needs a
             signature.
+        keyring: Whose signatures count; without it none does.
 
     Returns:
         The pack.
@@ -111,10 +139,7 @@ def load_pack(directory: Path, *, trusted: bool) -> Pack:
     except OSError as error:
         raise YaoheError("pack_invalid", f"{path}: {error.strerror}") from None
     if not trusted:
-        raise YaoheError(
-            "pack_invalid",
-            f"{directory} has no signature ({SIGNATURE_NAME}) that is trusted here",
-        )
+        _check_origin(directory, data, keyring)
     manifest = parse_manifest(data)
     _check_fit(manifest)
     _check_files(directory, manifest)

@@ -1,0 +1,1 @@
+"""Packs that come to a box: received, checked, tried, switched, or refused."""
