@@ -149,6 +149,7 @@ def evaluate(
         raise YaoheError("unknown_voice", f"no voice {strangers[0]} in the pack")
     name = _held_set(wish.held)
     systems = 2 if wish.with_teacher else 1
+    kept = places.evaluation(name, voice_pack.manifest.name)
     sounds = min(wish.count, 200) * len(voices) * systems
     heard = 0
     with show.bar(console, f"evaluate {name}") as move:
@@ -162,7 +163,7 @@ def evaluate(
             places,
             settings,
             voice_pack,
-            places.evaluation,
+            kept,
             name=name,
             count=wish.count,
             voices=voices,
@@ -172,21 +173,18 @@ def evaluate(
         )
     title = f"{voice_pack.label}, {result['count']} held sentences ({name})"
     console.print(show.comparison(result["systems"], title))
-    console.print(f"evaluate: {places.evaluation / measuring.RESULT}")
+    console.print(f"evaluate: {kept / measuring.RESULT}")
     return result
 
 
 def evaluate_once(places: Places, settings: DistillSettings) -> None:
     """Measure the draft as the recipe says, unless that was done."""
     wanted = places.recipe.evaluation
-    there = read_note(places.evaluation / measuring.RESULT)
-    facts = {
-        "sha256": _measured_pack(places, None).sha256,
-        "held": wanted.held,
-        "count": wanted.count,
-    }
-    if all(there.get(name) == value for name, value in facts.items()):
-        _console().print(f"evaluate: {places.evaluation / measuring.RESULT} is there")
+    draft = _measured_pack(places, None)
+    path = places.evaluation(wanted.held, draft.manifest.name) / measuring.RESULT
+    there = read_note(path)
+    if (there.get("sha256"), there.get("count")) == (draft.sha256, wanted.count):
+        _console().print(f"evaluate: {path} is there")
         return
     evaluate(places, settings, Wish(wanted.held, wanted.count))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from distill.recipe import Recipe, StageName
+from distill.recipe import HeldSet, Recipe, StageName
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,13 @@ class Places:
         return self.run / "export.json"
 
     @property
-    def evaluation(self) -> Path:
+    def evaluations(self) -> Path:
         """Measurements and the sounds they were taken on."""
         return self.run / "evaluation"
+
+    def evaluation(self, held: HeldSet, pack: str) -> Path:
+        """Measurement of one pack, or the draft, on one set of held sentences."""
+        return self.evaluations / f"{held}-{pack}"
 
     def pack(self, name: str) -> Path:
         """A finished pack."""

@@ -131,7 +131,7 @@ def status(places: Places) -> list[dict[str, str]]:
     note = read_note(places.export)
     text = f"stage {note['stage']}, step {note['step']}" if note else "-"
     lines.append(("export", text, places.draft))
-    lines.append(("evaluate", _measured(places), places.evaluation))
+    lines += _measured(places)
     for name in recipe.packs:
         folder = places.pack(name)
         is_there = (folder / MANIFEST_NAME).exists()
@@ -140,14 +140,13 @@ def status(places: Places) -> list[dict[str, str]]:
     return [{"step": a, "state": b, "where": str(c)} for a, b, c in lines]
 
 
-def _measured(places: Places) -> str:
-    """The newest measurement in one line."""
-    result = read_note(places.evaluation / RESULT)
-    systems = result.get("systems", [])
-    return (
-        "; ".join(
+def _measured(places: Places) -> list[tuple[str, str, Path]]:
+    """A line for each measurement."""
+    lines = []
+    for path in sorted(places.evaluations.glob(f"*/{RESULT}")):
+        said = "; ".join(
             f"{line['system']} {line['voice']} {100 * line['syllable_error']:.1f} %"
-            for line in systems
+            for line in read_note(path).get("systems", [])
         )
-        or "-"
-    )
+        lines.append((f"evaluate {path.parent.name}", said, path))
+    return lines or [("evaluate", "-", places.evaluations)]

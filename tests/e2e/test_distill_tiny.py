@@ -135,7 +135,11 @@ def test_the_run_ends_in_a_measured_pack_that_speaks(distillery: Distillery) -> 
     folder = distillery.data / "runs" / "tiny"
     export = json.loads((folder / "export.json").read_text("utf-8"))
     assert max(export["onnx_against_torch"].values()) <= 1e-4
-    result = json.loads((folder / "evaluation" / "evaluation.json").read_text("utf-8"))
+    result = json.loads(
+        (folder / "evaluation" / "signage-tiny-draft" / "evaluation.json").read_text(
+            "utf-8"
+        )
+    )
     measured = {(line["system"], line["voice"]): line for line in result["systems"]}
     assert set(measured) == {
         (system, voice)
