@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from common.audio.opus import OpusMaster, decode
 from common.audio.pcm import from_s16, to_s16
@@ -32,13 +32,18 @@ class Entry:
 
     master: OpusMaster
     samples: bytes | None = None
+    _master_size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Weigh the master once: its packets and the file they came from."""
+        packets = self.master.packets
+        coded = sum(map(len, packets))
+        self._master_size = 2 * coded + OVERHEAD_BYTES * len(packets)
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        packets = self.master.packets
-        coded = sum(map(len, packets))
-        return 2 * coded + OVERHEAD_BYTES * len(packets) + len(self.samples or b"")
+        return self._master_size + len(self.samples or b"")
 
 
 class Hot:

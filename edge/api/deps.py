@@ -15,7 +15,8 @@ from edge.service import Service
 T = TypeVar("T")
 
 
-def _service(request: Request) -> Service:
+async def _service(request: Request) -> Service:
+    # Not a plain function: the framework would run that on a thread, each time.
     return cast(Service, request.app.state.service)
 
 
