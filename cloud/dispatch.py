@@ -12,10 +12,11 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Hashable
 from contextlib import aclosing
+from functools import partial
 
 import numpy as np
 
-from cloud.engine.base import Chunk, Engine, Job, Origin
+from cloud.engine.base import Chunk, Engine, Job, KnowsClauses, Origin
 from cloud.metrics import Metrics
 from cloud.renditions import Renditions
 from cloud.settings import CloudSettings
@@ -116,6 +117,8 @@ class Dispatch:
                 chunks=chunks,
             )
         speech.substituted = substituted
+        if isinstance(self.engine, KnowsClauses):
+            speech.pauses = partial(self.engine.clause_ends, job)
         waited = time.monotonic() - began
         speech.first_audio_ms = waited * 1000
         self._metrics.requests.labels(speech.tier).inc()

@@ -7,7 +7,7 @@ made, and with them everything that says what was spoken, by whom and why.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,10 @@ from common.text.receipt import Reading, Receipt
 
 if TYPE_CHECKING:
     from common.audio.opus import OpusMaster
+
+
+Pauses = tuple[tuple[int, int], ...]
+"""Ends of clauses: symbols before it, samples before it."""
 
 
 def new_utterance() -> str:
@@ -70,8 +74,8 @@ class Speech:
         first_audio_ms: Milliseconds from request to first audio, once known.
         tiers: Everyone who has spoken so far, in order; ``tier`` is the first.
         notes: What happened since it began, in a few plain words each.
-        pauses: Where clauses end: pairs of symbols of the reading before it and
-            samples before it; None where the engine does not know.
+        pauses: Finds out where clauses end: pairs of how many symbols of the reading
+            and how many samples come before; None where the engine does not know.
     """
 
     utterance: str
@@ -85,7 +89,7 @@ class Speech:
     first_audio_ms: float | None = None
     tiers: list[Tier] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    pauses: tuple[tuple[int, int], ...] | None = None
+    pauses: Callable[[], Awaitable[Pauses]] | None = None
 
     def __post_init__(self) -> None:
         """Hold to one form of sound.

@@ -30,6 +30,7 @@ from common.speech import Speech, require_speakable
 from common.text.receipt import Receipt
 from edge.begun import Begun
 from edge.keeper import Finished
+from edge.standby import Standby
 from edge.turn import Turn, may_be_mandarin
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Policy:
         self._settings = settings
         self._label = label
         self._cloud = cloud
+        self._standby = Standby(packs, stage)
 
     @property
     def repertoire(self) -> dict[str, tuple[str, ...]]:
@@ -202,6 +204,7 @@ class Policy:
             return None
         speech.reason = turn.reason("the cloud can")
         speech.substituted = turn.substituted or speech.substituted
+        await self._standby.behind(turn, speech)
         return speech
 
     async def _last_resort(self, turn: Turn) -> Speech:

@@ -84,6 +84,18 @@ class PolicySettings(Section):
     min_quality: int = Field(0, ge=0, le=100)
 
 
+class CloudSettings(Section):
+    """The cloud that speaks for the box where the box cannot.
+
+    Attributes:
+        url: Its address, ``http(s)://host:port``; without one the box is alone.
+        probe_s: Seconds between looks at whether it is well.
+    """
+
+    url: str | None = None
+    probe_s: float = Field(15.0, ge=1)
+
+
 class LabelSettings(Section):
     """The AI-content label that every sound carries (GB 45438-2025).
 
@@ -118,6 +130,7 @@ class EdgeSettings(BaseSettings):
         cache: What is kept.
         synthesis: How much work at a time.
         policy: Who speaks.
+        cloud: The cloud that is asked.
         label: The AI-content label.
         log: Logging.
     """
@@ -130,5 +143,6 @@ class EdgeSettings(BaseSettings):
     cache: CacheSettings = CacheSettings()
     synthesis: SynthesisSettings = SynthesisSettings()
     policy: PolicySettings = PolicySettings()
+    cloud: CloudSettings = CloudSettings()
     label: LabelSettings = LabelSettings()
     log: LogSettings = LogSettings()

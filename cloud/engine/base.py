@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from common.speech import Pauses
 from common.text.receipt import Reading
 from common.text.symbols import Symbol
 
@@ -113,3 +114,11 @@ class Engine(Protocol):
 
     async def stop(self) -> None:
         """Let running steps end and free everything."""
+
+
+@runtime_checkable
+class KnowsClauses(Protocol):
+    """An engine that knows the timing of a job before it is spoken."""
+
+    async def clause_ends(self, job: Job) -> Pauses:
+        """Say where the job's clauses will end: symbols and samples before it."""

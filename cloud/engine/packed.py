@@ -15,6 +15,7 @@ from pathlib import Path
 from cloud.engine.base import Chunk, Job, Origin
 from cloud.engine.threads import steps
 from common.errors import YaoheError
+from common.speech import Pauses
 from common.voice.pack import load_pack, starter_directory
 from common.voice.runtime import DEFAULT_THREADS
 from common.voice.speak import Speaker
@@ -130,6 +131,21 @@ class PackedEngine:
             raise YaoheError("not_ready", "the packs are not loaded")
         speaker = self._voices[job.voice, job.dialect].speaker
         return steps(_spoken(speaker, job), self._pool)
+
+    async def clause_ends(self, job: Job) -> Pauses:
+        """Say where a job's clauses will end: symbols and samples before it."""
+        if self._pool is None:
+            raise YaoheError("not_ready", "the packs are not loaded")
+        speaker = self._voices[job.voice, job.dialect].speaker
+        return await asyncio.wrap_future(
+            self._pool.submit(
+                speaker.clause_ends,
+                job.symbols,
+                voice=job.voice,
+                dialect=job.dialect,
+                speed=job.speed,
+            )
+        )
 
 
 def _spoken(speaker: Speaker, job: Job) -> Generator[Chunk, None, None]:

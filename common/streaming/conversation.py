@@ -30,6 +30,7 @@ from common.protocol.stream import (
     Start,
     Started,
     parse_client,
+    stream_of,
 )
 from common.sessions import Hearing, Kept, Sessions
 from common.streaming.pace import Pace
@@ -102,7 +103,8 @@ class Conversation:
                 try:
                     await self._take(message)
                 except YaoheError as error:
-                    await self._tell(Failed.of(error, None).dumps())
+                    refused = stream_of(message.get("text"))
+                    await self._tell(Failed.of(error, None, refused).dumps())
                     bad += error.code == "invalid_request"
                 if bad > MAX_BAD_MESSAGES:
                     await self._send({"type": "websocket.close", "code": CLOSE_POLICY})

@@ -20,7 +20,7 @@ from common.protocol.frames import Codec, Flags, Frame
 from common.protocol.stream import Ended, Failed, Spoken, Start, Told
 from common.protocol.synthesis import SpeechRequest, Tier
 from common.sessions import Kept
-from common.speech import Speech, new_utterance
+from common.speech import Pauses, Speech, new_utterance
 from common.streaming.pace import Pace
 from common.streaming.payloads import OpusFrames, PcmFrames
 from common.streaming.sentences import Sentences
@@ -181,7 +181,9 @@ class Speaking:
             if self._start.codec == "opus"
             else PcmFrames(speech)
         )
-        kept.tell(self._told(speech, request, source.pre_skip).dumps())
+        find = speech.pauses if self._start.pauses else None
+        pauses = await find() if find is not None else None
+        kept.tell(self._told(speech, request, source.pre_skip, pauses).dumps())
         self._segments += 1
         flags = Flags.DISCONTINUITY
         async with aclosing(cast(Any, aiter(source))) as payloads:
@@ -210,7 +212,13 @@ class Speaking:
         )
         kept.tell(spoken.dumps())
 
-    def _told(self, speech: Speech, request: SpeechRequest, pre_skip: int) -> Told:
+    def _told(
+        self,
+        speech: Speech,
+        request: SpeechRequest,
+        pre_skip: int,
+        pauses: Pauses | None,
+    ) -> Told:
         origin = speech.provenance.with_id(speech.utterance)
         return Told(
             stream=self._kept.number,
@@ -227,7 +235,7 @@ class Speaking:
             surface=speech.receipt.reading.surface,
             provenance=dict(origin.comments()),
             receipt=speech.receipt.as_dict() if request.receipt else None,
-            pauses=speech.pauses,
+            pauses=pauses,
         )
 
     def _ended(self) -> Ended:

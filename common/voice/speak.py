@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import YaoheError, quoted
+from common.speech import Pauses
 from common.text.symbols import IDS, Symbol
 from common.voice import source
+from common.voice.clauses import clause_ends
 from common.voice.pack import Pack
 from common.voice.runtime import DEFAULT_THREADS, Session, choose_provider
 from common.voice.walk import Networks, Style, check_speed, speak
@@ -106,6 +108,43 @@ class Speaker:
             YaoheError: ``unknown_voice``, ``unknown_dialect`` or ``invalid_request``,
                 at once.
         """
+        style = self._style(voice, dialect, speed, pitch, volume)
+        return speak(self._networks, symbols, style)
+
+    def clause_ends(
+        self,
+        symbols: Sequence[Symbol],
+        *,
+        voice: str,
+        dialect: str = "zh",
+        speed: float = 1.0,
+    ) -> Pauses:
+        """Say where the clauses of an utterance will end; nothing is spoken.
+
+        Args:
+            symbols: As for :meth:`speak`.
+            voice: Likewise.
+            dialect: Likewise.
+            speed: Likewise.
+
+        Returns:
+            Pairs: how many of ``symbols`` end there, and how many samples.
+
+        Raises:
+            YaoheError: As :meth:`speak`.
+        """
+        style = self._style(voice, dialect, speed)
+        return clause_ends(self._networks, symbols, style)
+
+    def _style(
+        self,
+        voice: str,
+        dialect: str,
+        speed: float,
+        pitch: float = 0.0,
+        volume: float = 0.0,
+    ) -> Style:
+        """How to speak, once it is known that this pack can."""
         chosen = self.pack.manifest.voices.get(voice)
         if chosen is None:
             raise YaoheError(
@@ -118,5 +157,4 @@ class Speaker:
                 param="dialect",
             )
         check_speed(speed)
-        style = Style(chosen.speaker, dialect, speed, pitch, volume)
-        return speak(self._networks, symbols, style)
+        return Style(chosen.speaker, dialect, speed, pitch, volume)

@@ -179,8 +179,10 @@ def _positions(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     return index, np.stack(columns, -1)
 
 
-def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
-    """Settle timing and pitch of a sentence.
+def timing(
+    networks: Networks, symbols: Sequence[Symbol], style: Style
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Settle how long each symbol of a sentence lasts.
 
     Args:
         networks: The voice.
@@ -188,7 +190,7 @@ def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
         style: How to speak it.
 
     Returns:
-        The plan.
+        ``[1, symbols, width]`` for the other networks, and ``[symbols]`` frames.
     """
     # The networks know a break as a comma; its length and silence are set here.
     spoken = [_COMMA if symbol.id == _BREAK else symbol.id for symbol in symbols]
@@ -201,6 +203,21 @@ def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
         }
     )
     counts = frame_counts(symbols, lengths[0], style.speed).astype(np.int64)
+    return hidden, counts
+
+
+def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
+    """Settle timing and pitch of a sentence.
+
+    Args:
+        networks: The voice.
+        symbols: The sentence with start and end marks.
+        style: How to speak it.
+
+    Returns:
+        The plan.
+    """
+    hidden, counts = timing(networks, symbols, style)
     index, positions = _positions(counts)
     spread = hidden[0][index]
     octaves, voicing = networks.prosody.run(
