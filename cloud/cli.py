@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from cloud.engine.fetch import Source, fetch_kokoro
 from cloud.engines import CHATTTS_NOTE, ENGINES, build
+from cloud.fleet import cli as fleet
 from cloud.settings import CloudSettings, EngineName
 from common import log
 from common.errors import YaoheError
@@ -26,6 +27,9 @@ app = typer.Typer(
 )
 engines = typer.Typer(help="The engines that can speak.", no_args_is_help=True)
 app.add_typer(engines, name="engine")
+app.add_typer(fleet.boxes, name="boxes")
+app.add_typer(fleet.phrases, name="phrases")
+app.add_typer(fleet.packs, name="packs")
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from cloud.fleet.settings import FleetSettings
 from common.files import cloud_data
 from common.settings import Section, tier_config
 
@@ -121,6 +122,7 @@ class CloudSettings(BaseSettings):
         queue: Who waits.
         cache: What is kept.
         http: The door.
+        fleet: The boxes.
         label: The AI-content label.
         log: Logging.
     """
@@ -132,6 +134,7 @@ class CloudSettings(BaseSettings):
     queue: QueueSettings = QueueSettings()
     cache: CacheSettings = CacheSettings()
     http: HttpSettings = HttpSettings()
+    fleet: FleetSettings = FleetSettings()
     label: LabelSettings = LabelSettings()
     log: LogSettings = LogSettings()
 

@@ -173,6 +173,22 @@ def run(
 
 @app.command()
 @_clearly
+def enrol(
+    code: Annotated[
+        str, typer.Argument(help="The code that `yaohe-cloud boxes invite` printed.")
+    ],
+    cloud: Annotated[
+        str, typer.Option(help="Address of the cloud: http://cloud.example:8700")
+    ],
+) -> None:
+    """Make this box one of a chain; `yaohe-edge run` then keeps it in sync."""
+    from edge.sync.cli import enrol_box
+
+    typer.echo(enrol_box(_settings(), code, cloud))
+
+
+@app.command()
+@_clearly
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

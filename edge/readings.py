@@ -85,6 +85,11 @@ class Readings:
     def __len__(self) -> int:
         return len(self._known)
 
+    @property
+    def lexicon_sha256(self) -> str:
+        """Digest of the store lexicon in use; empty without one."""
+        return self._lexicon_sha256
+
     def use_lexicon(self, lexicon: Lexicon | None, sha256: str) -> None:
         """Read with a store's own words from now on.
 

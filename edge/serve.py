@@ -31,7 +31,7 @@ def serve(settings: EdgeSettings) -> None:
     typer.echo(f"yaohe-edge answers on {address(listening)}")
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(Service(settings)),
+            create_app(Service(settings, connects=True)),
             log_config=None,
             access_log=False,
             log_level="warning",

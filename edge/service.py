@@ -34,6 +34,7 @@ from edge.policy import Policy
 from edge.readings import Readings
 from edge.settings import EdgeSettings
 from edge.stage import Stage
+from edge.sync.joining import join, spoken
 
 HOUSEKEEPING_S = 5.0
 """How often counted plays are written."""
@@ -62,6 +63,7 @@ class Service:
         failure: Why no voice could be loaded, if none could.
         started: When it was put together, monotonic seconds.
         tiers: Utterances begun by each tier.
+        line: The line to the cloud of an enrolled box; None without one.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Service:
         packs: Packs | None = None,
         cloud: CloudStream | None = None,
         keeps: bool = True,
+        connects: bool = False,
     ) -> None:
         """Put the parts together; nothing is loaded yet.
 
@@ -79,6 +82,7 @@ class Service:
             packs: Loaded voices; by default the settings name them.
             cloud: The way to a cloud, if there is one.
             keeps: Whether what is spoken is kept.
+            connects: Whether an enrolled box keeps a line to its cloud.
         """
         self.settings = settings
         self.metrics = EdgeMetrics()
@@ -110,6 +114,11 @@ class Service:
         self._loaded = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.packs = packs or Packs((), None)
+        self.line = (
+            join(settings, self.cache, lambda: [p.name for p in self.packs.loaded])
+            if connects
+            else None
+        )
         self._policy = self._make_policy()
 
     @property
@@ -134,6 +143,8 @@ class Service:
             asyncio.create_task(self._load()),
             asyncio.create_task(self._keep_house()),
         ]
+        if self.line is not None:
+            self.line.start()
 
     async def loaded(self) -> None:
         """Wait until the voices are loaded, or could not be."""
@@ -156,6 +167,9 @@ class Service:
         speech = await self._policy.speak(request, utterance)
         self.receipts.keep(Account.of(speech))
         self.tiers[speech.tier] += 1
+        if self.line is not None:
+            said = spoken(request, speech, self.readings.lexicon_sha256)
+            self.line.count(said, speech.tier)
         self.metrics.utterances.labels(speech.tier).inc()
         waited_ms = speech.first_audio_ms or 0.0
         self.metrics.first_audio.labels(speech.tier).observe(waited_ms / 1000)
@@ -194,6 +208,8 @@ class Service:
                 await task
         if self._link is not None:
             await self._link.stop()
+        if self.line is not None:
+            await self.line.stop()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:

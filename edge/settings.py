@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings
 
 from common.files import edge_data
 from common.settings import Section, tier_config
+from edge.sync.settings import SyncSettings
 
 MIB = 1024 * 1024
 DEFAULT_PORT = 8701
@@ -131,6 +132,7 @@ class EdgeSettings(BaseSettings):
         synthesis: How much work at a time.
         policy: Who speaks.
         cloud: The cloud that is asked.
+        sync: The line to the cloud of an enrolled box.
         label: The AI-content label.
         log: Logging.
     """
@@ -144,5 +146,6 @@ class EdgeSettings(BaseSettings):
     synthesis: SynthesisSettings = SynthesisSettings()
     policy: PolicySettings = PolicySettings()
     cloud: CloudSettings = CloudSettings()
+    sync: SyncSettings = SyncSettings()
     label: LabelSettings = LabelSettings()
     log: LogSettings = LogSettings()

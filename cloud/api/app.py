@@ -13,6 +13,9 @@ from fastapi.middleware.cors import CORSMiddleware
 from cloud.api import errors, health, listing, speech, stream
 from cloud.dispatch import Dispatch
 from cloud.engine.base import Engine
+from cloud.fleet import routes
+from cloud.fleet.office import Office
+from cloud.fleet.service import Fleet
 from cloud.metrics import Metrics
 from cloud.settings import CloudSettings
 from common.errors import YaoheError
@@ -64,6 +67,11 @@ def create_app(
     errors.install(app)
     for room in (speech, stream, listing, health):
         app.include_router(room.router)
+    app.state.fleet = None
+    if settings.fleet.enabled:
+        app.state.office = Office(settings.data, settings.fleet)
+        app.state.fleet = Fleet(app.state.office, app.state.dispatch.speak)
+        app.include_router(routes.router)
     return app
 
 
@@ -72,9 +80,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Load the engine while health is answered already; free it at the end."""
     engine: Engine = app.state.dispatch.engine
     loading = asyncio.create_task(_load(app, engine))
+    fleet: Fleet | None = app.state.fleet
+    if fleet is not None:
+        fleet.start()
     try:
         yield
     finally:
+        if fleet is not None:
+            await fleet.stop()
         loading.cancel()
         with suppress(asyncio.CancelledError):
             await loading

@@ -16,13 +16,15 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloud.fleet.catalogue import Catalogue
 from cloud.fleet.db import FleetDb
+from common.ahead import Ahead
 from common.audio.opus import encode_master
 from common.audio.pcm import SAMPLE_RATE
 from common.errors import YaoheError
@@ -218,7 +220,7 @@ class Renderer:
         if speech.whole is not None and speech.whole.pcm is not None:
             pcm = speech.whole.pcm
         elif speech.chunks is not None:
-            pcm = np.concatenate([chunk async for chunk in speech.chunks])
+            pcm = await _whole(speech.chunks)
         else:
             raise YaoheError("internal_error", "the engine gave no samples")
         worked_ms = round((time.monotonic() - began) * 1000)
@@ -246,6 +248,15 @@ class Renderer:
             render_ms=worked_ms,
             master=master.to_bytes(),
         )
+
+
+async def _whole(chunks: AsyncIterator[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Take all chunks, and let go of their source whatever happens."""
+    try:
+        return np.concatenate([chunk async for chunk in chunks])
+    finally:
+        if isinstance(chunks, AsyncGenerator | Ahead):
+            await chunks.aclose()
 
 
 def _wish(row: sqlite3.Row) -> Wish:

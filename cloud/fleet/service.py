@@ -227,6 +227,9 @@ class Fleet:
             self._reached[scope] = (head.epoch, head.seq)
             await self._say(str(topics.Head(self._chain, scope)), published.envelope)
 
+        for scope, envelope in (await asyncio.to_thread(self.office.jobs.all)).items():
+            await self._say(str(topics.Job(self._chain, scope)), envelope)
+
     async def _broadcast_log(self, scope: str, since: int) -> None:
         """Send changes to all before the head that names them."""
         logs: list[Log] = await asyncio.to_thread(

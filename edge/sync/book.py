@@ -66,12 +66,11 @@ class Spoken(NamedTuple):
     """What was spoken, as the cloud will hear of it.
 
     Attributes:
-        key: The phrase key.
+        key: The phrase key, which stands on the symbols.
         text: What was asked for.
         voice: Logical voice.
         dialect: The dialect.
         rules: Version of the text rules.
-        symbols: Digest of the symbols, hex.
         lexicon: Digest of the store lexicon, hex; empty without one.
     """
 
@@ -80,7 +79,6 @@ class Spoken(NamedTuple):
     voice: str
     dialect: str
     rules: int
-    symbols: str
     lexicon: str
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import platform
 import random
-import secrets
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -21,17 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import YaoheError
-from common.mqtt import Farewell, Link, LinkDown, LinkOptions, PublishRefused
-from common.protocol import reports, topics
+from common.mqtt import Link, LinkDown, LinkOptions, PublishRefused
+from common.protocol import topics
 from common.protocol.cbor import encode
-from common.protocol.repair import Need
-from common.protocol.reports import Birth, State
-from common.version import VERSION
 from edge.db import DatabaseGone
 from edge.sync.book import Book, Spoken
 from edge.sync.catalogue import CatalogueDesk, scopes_of
+from edge.sync.herald import Herald
 from edge.sync.membership import Membership
 from edge.sync.outbox import Outbox
+from edge.sync.parts import Ota
 from edge.sync.settings import SyncSettings
 from edge.sync.shelf import Shelf
 from edge.sync.trust import TrustDesk
@@ -82,6 +79,7 @@ class Sync:
         data: Path,
         shelf: Shelf | None,
         *,
+        ota: Ota | None = None,
         packs: Callable[[], Sequence[str]] = tuple,
         wall: Callable[[], float] = time.time,
         options: Callable[[LinkOptions], LinkOptions] = lambda options: options,
@@ -93,6 +91,7 @@ class Sync:
             settings: How often and how much.
             data: The box's data folder.
             shelf: Where renditions go; None when nothing is kept.
+            ota: Takes packs that come over the line.
             packs: Gives ``name@version`` of the packs at hand.
             wall: The machine's clock, seconds since 1970.
             options: Changes how the broker is reached.
@@ -102,8 +101,10 @@ class Sync:
         self._settings = settings
         self._packs = packs
         self._wall = wall
-        self._boot = secrets.token_hex(8)
-        self._session = 0
+        self._herald = Herald(told.chain, told.box)
+        self._ota = ota
+        if ota is not None:
+            ota.wake = self._ask_soon
         self._shard = zlib.crc32(told.box.encode()) % SHARDS
         self._book = Book(data / "sync.db", settings.max_events)
         self._trust = TrustDesk(
@@ -130,7 +131,7 @@ class Sync:
                 )
             ),
             filters=self._filters(),
-            farewell=self._farewell,
+            farewell=self._herald.farewell,
             on_up=self._came_up,
         )
         self._outbox = Outbox(self._book, self._link, told.chain, told.box, self.now)
@@ -262,13 +263,20 @@ class Sync:
             await self._desk.take_reply(payload)
             self._ask_soon()
         elif isinstance(topic, topics.Inbox | topics.Chunk):
-            await self._desk.take_chunk(topic.blob, topic.index, payload)
+            chunk = (topic.blob, topic.index, payload)
+            if self._ota is None or not await self._ota.take_chunk(*chunk):
+                await self._desk.take_chunk(*chunk)
+            self._ask_soon()
+        elif isinstance(topic, topics.Job) and self._ota is not None:
+            await self._ota.take_job(topic.scope, payload)
             self._ask_soon()
 
     async def _refresh(self) -> None:
         await asyncio.sleep(GATHER_S)
-        if await self._trust.refresh():
+        if await self._trust.refresh() and self._trust.trusted is not None:
             await self._desk.take_waiting_heads()
+            if self._ota is not None:
+                await self._ota.trust_changed(self._trust.trusted)
             self._ask_soon()
 
     def _ask_soon(self) -> None:
@@ -280,45 +288,25 @@ class Sync:
         await self._desk.reconcile()
         if not self._link.is_up:
             return
-        for need in self._desk.questions():
-            await self._publish_need(need)
-
-    async def _publish_need(self, need: Need) -> None:
-        topic = topics.Need(self._told.chain, self._shard, self._told.box)
-        await self._link.publish(str(topic), encode(need))
+        needs = self._desk.questions()
+        if self._ota is not None:
+            needs += await self._ota.questions()
+        topic = str(topics.Need(self._told.chain, self._shard, self._told.box))
+        for need in needs:
+            await self._link.publish(topic, encode(need))
 
     async def _report_state(self) -> None:
         if not self._link.is_up:
             return
-        waiting, dropped = self._book.count_waiting()
-        state = State(
-            boot=self._boot,
-            at=int(self.now()),
-            clock_suspect=self._trust.is_clock_suspect,
-            packs=list(self._packs())[: reports.MAX_PACKS],
+        topic, content = self._herald.state(
+            at_s=self.now(),
+            is_clock_suspect=self._trust.is_clock_suspect,
+            packs=self._packs(),
             phrases=len(self._book.held()),
             catalogue=self._desk.numbers,
-            waiting=waiting,
-            dropped=dropped,
+            events=self._book.count_waiting(),
         )
-        topic = topics.State(self._told.chain, self._told.box)
-        await self._link.publish(str(topic), reports.encode(state), retain=True)
-
-    async def _farewell(self) -> Farewell:
-        """Birth and will of the next connection."""
-        self._session += 1
-        born, gone = (
-            Birth(
-                up=up,
-                boot=self._boot,
-                session=self._session,
-                software=VERSION,
-                machine=platform.machine(),
-            )
-            for up in (True, False)
-        )
-        topic = topics.Birth(self._told.chain, self._told.box)
-        return Farewell(str(topic), reports.encode(born), reports.encode(gone))
+        await self._link.publish(topic, content, retain=True)
 
     def _came_up(self) -> None:
         self._say_state.set()
@@ -334,5 +322,6 @@ class Sync:
             ("e", box, "cmd"),
             ("e", box, "in", some, some),
             *(("cat", *scope, some) for scope in scopes),
+            *(("job", *scope) for scope in scopes),
         ]
         return [topics.subscription(chain, *each) for each in levels]

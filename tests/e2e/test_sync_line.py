@@ -38,7 +38,7 @@ async def line(
 def spoken(text: str) -> Spoken:
     symbols = read(text).symbols
     key = phrase_key(symbols, voice="woman", dialect="zh")
-    return Spoken(key, text, "woman", "zh", RULES_VERSION, "0" * 64, "")
+    return Spoken(key, text, "woman", "zh", RULES_VERSION, "")
 
 
 async def test_phrase_travels_to_every_box_and_leaves_again(line: Line) -> None:
