@@ -244,6 +244,72 @@ def run(recipe: RecipeName, workers: Workers = 1) -> None:
     commands.pack(places)
 
 
+Keys = Annotated[Path, typer.Option(help="Folder of the chain's keys.")]
+
+
+@app.command()
+@_clearly
+def keygen(
+    folder: Annotated[Path, typer.Argument(help="A new folder for the keys.")],
+) -> None:
+    """Make the keys of a chain: who may name keys, who may bring a voice.
+
+    Keep offline/ on a machine that no server reaches. online/ and metadata/ go to the
+    cloud: yaohe-cloud packs trust FOLDER
+    """
+    from distill import signing
+
+    signing.keygen(folder)
+    typer.echo(f"keys are in {folder}; offline/ stays offline")
+
+
+@app.command()
+@_clearly
+def sign(
+    pack: Annotated[Path, typer.Argument(help="The pack's folder.")],
+    keys: Keys,
+) -> None:
+    """Sign a pack, so that boxes may speak with it.
+
+    Writes the envelope beside its manifest and a new targets file into the keys'
+    metadata/; both go to the cloud.
+    """
+    from distill import signing
+
+    manifest = signing.sign_pack(pack, keys)
+    typer.echo(f"{manifest.label} is signed")
+
+
+@app.command()
+@_clearly
+def renew(
+    role: Annotated[str, typer.Argument(help="root or targets.")],
+    keys: Keys,
+) -> None:
+    """Sign a role's metadata again before it expires."""
+    from distill import signing
+
+    if role not in signing.OFFLINE:
+        raise YaoheError("invalid_request", "root and targets are renewed here")
+    signing.renew(keys, signing.OFFLINE[role])
+    typer.echo(f"{role} is renewed")
+
+
+@app.command("replace-key")
+@_clearly
+def replace_key(
+    role: Annotated[str, typer.Argument(help="snapshot, timestamp or phrases.")],
+    keys: Keys,
+) -> None:
+    """Give an online role a new key, because the old one may be stolen."""
+    from distill import signing
+
+    if role not in signing.ONLINE:
+        raise YaoheError("invalid_request", f"{role} is no online role")
+    signing.replace_key(keys, signing.ONLINE[role])
+    typer.echo(f"{role} has a new key; take it up with `yaohe-cloud packs trust`")
+
+
 @app.command()
 @_clearly
 def status(recipe: RecipeName) -> None:

@@ -56,6 +56,9 @@ from common.trust.roles import (
 )
 
 KEYS_MODE = 0o700
+OFFLINE: dict[str, RoleName] = {e.name: e.name for e in LAYOUT if not e.online}
+ONLINE: dict[str, RoleName] = {e.name: e.name for e in LAYOUT if e.online}
+"""Roles by what a person typed."""
 
 
 def keygen(folder: Path) -> None:
