@@ -20,6 +20,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,6 +32,7 @@ from edge.ota.refusal import Busy
 
 READ_BLOCK = 1 << 20
 READ_ONLY = 0o444
+LOCK_LOOK_S = 0.1
 MIB = 1 << 20
 MIN_FREE_BYTES = 32 * MIB
 """Left on the disk for everything else."""
@@ -61,19 +63,23 @@ class Depot:
         return self._blobs / sha256
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self, patience_s: float = 0.0) -> Iterator[None]:
         """Be the one who installs.
+
+        Args:
+            patience_s: How long to wait for another, in seconds.
 
         Raises:
             Busy: Another process is.
         """
+        until = time.monotonic() + patience_s
         make_directory(self._folder)
         file = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
         try:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise Busy from None
+            while not _is_locked(file):
+                if time.monotonic() >= until:
+                    raise Busy
+                time.sleep(LOCK_LOOK_S)
             yield
         finally:
             os.close(file)
@@ -193,6 +199,15 @@ class Depot:
 
     def _in(self, folder: Path) -> list[Path]:
         return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _is_locked(file: int) -> bool:
+    """Take the lock if nobody has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _digest(path: Path) -> str:

@@ -71,6 +71,11 @@ class Part:
             raise
         self.missing = set(range(count_chunks(size))) - self._digests.keys()
 
+    @property
+    def first_gap(self) -> tuple[int, int]:
+        """First and last chunk of the first run that is missing."""
+        return next(_runs(sorted(self.missing)))
+
     def length(self, index: int) -> int:
         """Bytes of a chunk."""
         return max(0, min(CHUNK_BYTES, self.size - index * CHUNK_BYTES))
@@ -158,6 +163,11 @@ class Asking:
         for key in [key for key in self._asked if key[0] == sha256]:
             del self._asked[key]
 
+    @property
+    def is_low(self) -> bool:
+        """Whether so little is on its way that more should be asked for."""
+        return len(self._asked) <= WINDOW // 2
+
     def tries(self, sha256: str) -> int:
         """Questions since a chunk of a blob came last."""
         return self._tries.get(sha256, 0)
@@ -181,7 +191,7 @@ class Asking:
                     del self._asked[(part.sha256, index)]
         room = WINDOW - len(self._asked)
         # A question for every chunk that comes would be as many questions as chunks.
-        if self._asked and room < WINDOW // 2:
+        if not self.is_low:
             return []
         wanted: list[Wanted] = []
         for part in parts:

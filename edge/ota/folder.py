@@ -26,13 +26,16 @@ CHECKPOINT = 32
 """Chunks after which what came is noted."""
 
 
-def install(directory: Path, keyring: Keyring, updater: Updater) -> LoadedPack | None:
+def install(
+    directory: Path, keyring: Keyring, updater: Updater, *, patience_s: float = 0.0
+) -> LoadedPack | None:
     """Install a signed pack.
 
     Args:
         directory: Its folder.
         keyring: Whose signatures count.
         updater: Brings packs to this box.
+        patience_s: How long to wait for another process that installs, in seconds.
 
     Returns:
         The pack, which speaks from now on; None when it is the one that does.
@@ -46,7 +49,7 @@ def install(directory: Path, keyring: Keyring, updater: Updater) -> LoadedPack |
     content, manifest = _signed(directory, keyring)
     name = hashlib.sha256(content).hexdigest()
     candidate = Candidate(name, len(content), manifest.name, manifest.version)
-    with updater.depot.lock():
+    with updater.depot.lock(patience_s):
         update = updater.offer(candidate, by_hand=True)
         if update is None:
             return None

@@ -7,11 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from securesystemslib.dsse import Envelope
 
 from common.errors import YaoheError
 from common.text import read
 from common.trust.envelope import Keyring
 from common.trust.packs import pack_keyring
+from common.trust.roles import PACK_TYPE
 from common.voice.pack import load_pack
 from distill import signing
 from edge.ota.folder import install
@@ -119,9 +121,7 @@ def test_pack_signed_by_an_online_key_is_refused(
 ) -> None:
     online = signing._signer(keys / "online" / "phrases.pem")
     folder = make_pack(tmp_path / "pack")
-    envelope = signing.Envelope(
-        (folder / "manifest.json").read_bytes(), signing.PACK_TYPE, {}
-    )
+    envelope = Envelope((folder / "manifest.json").read_bytes(), PACK_TYPE, {})
     envelope.sign(online)
     (folder / "manifest.dsse.json").write_text(json.dumps(envelope.to_dict()))
     assert refused(shop, folder, keyring) == "bad_signature"
