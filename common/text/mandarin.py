@@ -21,6 +21,9 @@ DATA = Path(__file__).parent / "data"
 MAX_PHRASE = 8
 """Longest phrase looked up, in characters."""
 
+CONTEXT = 16
+"""How far a context looks back, in characters; longer than any pattern."""
+
 _MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
 _CITATION = {"一": "yi1", "不": "bu4"}
 _DECIDED = frozenset(("user", "word.own"))
@@ -97,7 +100,9 @@ class Context:
         """Whether the character at a place stands in this context."""
         if self.after and not self.after.match(phrase, place + 1):
             return False
-        return not self.before or bool(self.before.search(phrase[:place]))
+        return not self.before or bool(
+            self.before.search(phrase, max(0, place - CONTEXT), place)
+        )
 
 
 class Dictionary:

@@ -75,6 +75,27 @@ def part_unread(
     return parted
 
 
+def join_silent(tokens: Sequence[Token]) -> list[Token]:
+    """Join neighbours that are silent or unread by the same rule.
+
+    Args:
+        tokens: All tokens.
+
+    Returns:
+        Fewer tokens that cover the same input.
+    """
+    joined: list[Token] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        hushed = token.rule.startswith("silent.") or token.rule == UNREAD_RULE
+        heard = token.pause or (last and last.pause)
+        if last and hushed and not heard and last.rule == token.rule:
+            joined[-1] = replace(last, end=token.end)
+            continue
+        joined.append(token)
+    return joined
+
+
 def settle_pauses(tokens: list[Token]) -> list[Token]:
     """Silence pauses that open the text, follow another, or end it softly.
 
@@ -225,7 +246,7 @@ def build(
     Returns:
         The reading.
     """
-    tokens = settle_pauses(part_unread(tokens, voices, dialect))
+    tokens = join_silent(settle_pauses(part_unread(tokens, voices, dialect)))
     work = Builder(dialect, tokens, voices, styles)
     work.run()
     spans = tuple(_spans(text, work))
@@ -273,19 +294,28 @@ def _spans(text: str, work: Builder) -> list[Span]:
 def _word_spans(
     text: str, token: Token, places: list[_Place], first: int
 ) -> list[Span]:
-    length = token.end - token.start
-    cuts = {0, length}
-    cuts.update(place.offset for place in places if place.starts)
-    edges = sorted(cuts)
+    """Cut a token of Chinese at its words."""
+    cuts = {place.offset for place in places if place.starts}
+    edges = sorted({0, token.end - token.start, *cuts})
     spans: list[Span] = []
+    used = 0
     for start, end in pairwise(edges):
-        own = [place for place in places if start <= place.offset < end]
-        begin, stop = token.start + start, token.start + end
-        spoken, rule = token.spoken[start:end], "word.erhua"
-        if own:
-            rule = min((place.rule for place in own), key=_STRENGTH.index)
-        spans.append(Span(begin, stop, text[begin:stop], spoken, rule, first, len(own)))
-        first += len(own)
+        stop = used
+        while stop < len(places) and places[stop].offset < end:
+            stop += 1
+        rules = [place.rule for place in places[used:stop]]
+        spans.append(
+            Span(
+                token.start + start,
+                token.start + end,
+                text[token.start + start : token.start + end],
+                token.spoken[start:end],
+                min(rules, key=_STRENGTH.index) if rules else "word.erhua",
+                first + used,
+                stop - used,
+            )
+        )
+        used = stop
     return spans
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+_SIGHT = 8
+"""How far 一 looks around itself, in characters."""
 _DIGITS = "零〇一二三四五六七八九幺"
 _KEEPS_BEFORE = re.compile(
     rf"(?:[第初周{_DIGITS}十百千万亿比]|[{_DIGITS}十百千万亿]点|星期|礼拜|[加减乘负]|等于|分之|[买满拍充送赠得]|[双高大五六]$(?<=双))$"
@@ -55,7 +57,8 @@ def change_yi_bu(
 
 
 def _yi(phrase: str, place: int, following: int, ends_word: bool) -> int:
-    before, after = phrase[:place], phrase[place + 1 :]
+    before = phrase[max(0, place - _SIGHT) : place]
+    after = phrase[place + 1 : place + 1 + _SIGHT]
     if not following or (ends_word and not after.startswith("个")):
         return 1
     doubled = before and before[-1] == after[0] and before[-1] not in _DIGITS

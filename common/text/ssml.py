@@ -18,8 +18,13 @@ from common.text.styles import PLAIN, Style
 MAX_DEPTH = 64
 """Deepest nesting that is followed; deeper tags only keep their text."""
 
+MAX_TAG = 1000
+"""Longest tag or declaration, characters; a longer one is no markup."""
+
 _MARK = re.compile(
-    r"<!--(?:.*?)(?:-->|$)|<\?[^>]*>|<![^\[>]*(?:\[.*?\]\s*)?>|</?[A-Za-z][^<>]*>|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,6});",
+    rf"<!--(?:.*?)(?:-->|$)|<\?[^>]{{0,{MAX_TAG}}}>|"
+    rf"<![^\[>]{{0,{MAX_TAG}}}(?:\[.{{0,{MAX_TAG}}}?\]\s{{0,9}})?>|"
+    rf"</?[A-Za-z][^<>]{{0,{MAX_TAG}}}>|&(?:#\d{{1,7}}|#[xX][0-9A-Fa-f]{{1,6}}|[a-z]{{2,6}});",
     re.DOTALL,
 )
 _TAG = re.compile(r"<(/?)\s*([A-Za-z][\w:.-]*)((?:[^<>])*?)(/?)>", re.DOTALL)

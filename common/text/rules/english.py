@@ -12,6 +12,7 @@ _ONES = (
     "fourteen fifteen sixteen seventeen eighteen nineteen"
 ).split()
 _TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+MAX_DIGITS = 15
 _SCALES = ("", " thousand", " million", " billion", " trillion")
 _ORDINALS = {
     "one": "first",
@@ -68,9 +69,9 @@ def _below_thousand(value: int) -> str:
 def cardinal(number: str) -> str:
     """A number in words, decimals digit by digit."""
     whole, _, decimals = plain(number).partition(".")
-    value = int(whole or "0")
-    if value >= 10**15:
+    if len(whole) > MAX_DIGITS:
         return digits(number)
+    value = int(whole or "0")
     groups: list[str] = []
     for scale in _SCALES:
         value, part = divmod(value, 1000)

@@ -67,6 +67,6 @@ def register(book: RuleBook) -> None:
     )
     add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
     add(
-        "unit", "l", rf"(?<=[每半几数一二两三四五六七八九十百千万])({UNIT})(?![A-Za-z])"
+        "unit", "l", rf"(?<=[每半几数])({UNIT})(?![A-Za-z])"
     )(_unit)
     add("latin.word", "l", _WORD)(_word)

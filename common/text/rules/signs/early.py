@@ -14,7 +14,7 @@ _ENGINE_MARK = (
     r"undefine|mixed|Sasr|Easr|Pasr|music|pure|laugh|(?:laugh|oral|break|speed)_\d+)\]"
 )
 _URL = (
-    r"(?:https?://)?(?:[A-Za-z0-9_.+-]+@)?(?:[A-Za-z0-9-]+\.)+"
+    r"(?:https?://)?(?:[A-Za-z0-9_.+-]{1,64}@)?(?:[A-Za-z0-9-]{1,63}\.){1,8}"
     r"(?:com|cn|net|org|io|shop|top|info|me|hk|gov|edu|co|app|vip|store|tv|cc)(?:\.[a-z]{2})?"
     r"(?![A-Za-z0-9])(?:/[A-Za-z0-9_./?=&%#-]*)?"
 )
