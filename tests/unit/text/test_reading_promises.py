@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.errors import YaoheError
-from common.text import MAX_CHARACTERS, Reading, read
-from common.text.receipt import UNREAD_RULE
+from common.text import MAX_CHARACTERS, read
+from tests.tools.reading import check_promises
 
 DIALECTS = ("zh", "gd", "sc")
 SIGNAGE = "今日特价新鲜草莓每斤买一送第2件半价满减折元¥￥$%0123456789.,:：/-~～—+×=&@#()（）【】「」！？。，、；…一不儿了得地的着 \n\tABCabcXxpmPM℃㎡°ⅡⅣ①🔥✅️\ud800\x00𠮷{}|<>[]*_歡臺"
@@ -26,39 +24,11 @@ bounded = settings(
 )
 
 
-def check(reading: Reading) -> None:
-    """Raise if a reading breaks a promise that holds for every text."""
-    place = 0
-    first = 0
-    for span in reading.spans:
-        assert span.start == place
-        assert span.end > span.start
-        assert span.text == reading.text[span.start : span.end]
-        assert span.first == first
-        if not span.spoken:
-            assert span.rule.startswith("silent.") or span.rule in (
-                UNREAD_RULE,
-                "word.erhua",
-            )
-        if span.rule.startswith("silent."):
-            assert span.count == 0
-        place = span.end
-        first += span.count
-    assert place == len(reading.text)
-    assert first == len(reading.syllables) == len(reading.surface)
-    gaps = [(gap.start, gap.end) for gap in reading.unread]
-    assert gaps == [(s.start, s.end) for s in reading.spans if s.rule == UNREAD_RULE]
-    pauses = [unit.is_pause for unit in reading.units]
-    assert not any(a and b for a, b in itertools.pairwise(pauses))
-    assert not pauses or not pauses[0]
-    assert [u.value for u in reading.units if not u.is_pause] == list(reading.surface)
-
-
 @pytest.mark.parametrize("dialect", DIALECTS)
 @bounded
 @given(text=texts)
 def test_every_character_is_in_exactly_one_span(dialect: str, text: str) -> None:
-    check(read(text, dialect))
+    check_promises(read(text, dialect))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
