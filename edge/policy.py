@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 LOGICAL_VOICES = (DEFAULT_VOICE, "man")
 """Voices that exist in every chain, whether or not this box has them."""
+LAST_CHANCE_MS = 10_000
+"""What the cloud gets to its first sound when nothing else could speak."""
 LAST_RESORT: Tier = "last-resort"
 
 log = logging.getLogger(__name__)
@@ -191,8 +193,7 @@ class Policy:
         if self._cloud is None or not self._cloud.is_up:
             turn.passed.append("no cloud")
             return None
-        deadline_ms = turn.request.deadline_ms or self._settings.deadline_ms
-        left_s = deadline_ms / 1000 - (time.monotonic() - turn.began)
+        left_s = self._cloud_patience_s(turn)
         if left_s <= 0:
             turn.passed.append("no time left for the cloud")
             return None
@@ -206,6 +207,19 @@ class Policy:
         speech.substituted = turn.substituted or speech.substituted
         await self._standby.behind(turn, speech)
         return speech
+
+    def _cloud_patience_s(self, turn: Turn) -> float:
+        """Seconds that the cloud has left for its first sound.
+
+        The box's own deadline is there to let the box speak instead; where nothing on
+        the box speaks the dialect, late is better than never.
+        """
+        deadline_ms = turn.request.deadline_ms
+        if deadline_ms is None:
+            dialect = turn.read.reading.dialect
+            has_other = any(dialect in p.voice.dialects for p in self._packs.loaded)
+            deadline_ms = self._settings.deadline_ms if has_other else LAST_CHANCE_MS
+        return deadline_ms / 1000 - (time.monotonic() - turn.began)
 
     async def _last_resort(self, turn: Turn) -> Speech:
         """The starter pack, in its own voice if need be; else the error."""
