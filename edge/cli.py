@@ -22,6 +22,7 @@ from common.errors import YaoheError
 from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE
 from common.settings import settings_error
 from common.version import VERSION
+from edge.ota.cli import packs
 from edge.settings import EdgeSettings
 
 BAD_INPUT = 2
@@ -38,6 +39,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+
+app.add_typer(packs, name="packs")
 
 Dialect = Annotated[
     str, typer.Option(help="zh Mandarin, gd Cantonese, sc Chengdu dialect.")

@@ -6,7 +6,7 @@ the software is always there, read-only, and speaks when nothing else can.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -98,18 +98,23 @@ class Packs:
     """
 
     def __init__(
-        self, active: Sequence[LoadedPack], starter: LoadedPack | None
+        self,
+        active: Sequence[LoadedPack],
+        starter: LoadedPack | None,
+        came: Mapping[tuple[str, str], LoadedPack] | None = None,
     ) -> None:
         """Take the packs up.
 
         Args:
             active: Packs in use, the preferred first.
             starter: The pack that came with the software, if it could be loaded.
+            came: Packs that were installed, by the voice and dialect they took over.
         """
         self._active = tuple(active)
+        self._came = dict(came or {})
         self.starter = starter
         last = (starter,) if starter else ()
-        self.loaded = tuple(dict.fromkeys((*active, *last)))
+        self.loaded = tuple(dict.fromkeys((*self._came.values(), *active, *last)))
         self.repertoire: dict[str, tuple[str, ...]] = {}
         for pack in self.loaded:
             for voice in pack.voice.voices:
@@ -118,7 +123,16 @@ class Packs:
 
     def active(self, voice: str, dialect: str) -> LoadedPack | None:
         """The pack in use for a voice and dialect, if any can speak it."""
-        return next((p for p in self._active if p.can(voice, dialect)), None)
+        came = self._came.get((voice, dialect))
+        return came or next((p for p in self._active if p.can(voice, dialect)), None)
+
+    def switched(self, came: Mapping[tuple[str, str], LoadedPack]) -> Packs:
+        """The same packs of the box's own, with others that were installed.
+
+        Args:
+            came: Packs that are installed now, by voice and dialect.
+        """
+        return Packs(self._active, self.starter, came)
 
 
 def load(directory: Path, *, is_trusted: bool) -> LoadedPack:

@@ -29,6 +29,9 @@ from edge.db import Store
 from edge.hot import Hot
 from edge.keeper import Keeper
 from edge.metrics import EdgeMetrics
+from edge.ota.joining import desk_of
+from edge.ota.service import Ota
+from edge.ota.slots import Speaking
 from edge.packs import LoadedPack, Packs, load, load_starter
 from edge.policy import Policy
 from edge.readings import Readings
@@ -64,6 +67,7 @@ class Service:
         started: When it was put together, monotonic seconds.
         tiers: Utterances begun by each tier.
         line: The line to the cloud of an enrolled box; None without one.
+        ota: Packs that are installed; None where the voices were given.
     """
 
     def __init__(
@@ -114,8 +118,19 @@ class Service:
         self._loaded = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.packs = packs or Packs((), None)
+        self._connects = connects
+        self.ota = (
+            Ota(settings.data, cloud=settings.cloud.url)
+            if keeps and packs is None
+            else None
+        )
         self.line = (
-            join(settings, self.cache, lambda: [p.name for p in self.packs.loaded])
+            join(
+                settings,
+                self.cache,
+                lambda: [p.name for p in self.packs.loaded],
+                desk_of(self.ota, settings.data),
+            )
             if connects
             else None
         )
@@ -210,6 +225,8 @@ class Service:
             await self._link.stop()
         if self.line is not None:
             await self.line.stop()
+        if self.ota is not None:
+            await self.ota.stop()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -225,7 +242,7 @@ class Service:
         """Load voices and warm everything up; a failure shows in the health."""
         try:
             if self._given is None:
-                self.packs = await asyncio.to_thread(_load_packs, self.settings.pack)
+                self.packs = await asyncio.to_thread(self._load_packs)
                 self._policy = self._make_policy()
             await asyncio.to_thread(_warm_up)
             self.clock.load()
@@ -234,6 +251,26 @@ class Service:
             log.error("no voice can be loaded: %s", error.message)
         finally:
             self._loaded.set()
+        if self.ota is not None and self._connects:
+            self.ota.tell = self.line.tell if self.line else None
+            self.ota.start(self._switch)
+
+    def _load_packs(self) -> Packs:
+        """Load what is installed, and the box's own packs beneath it."""
+        came = self.ota.load() if self.ota else {}
+        try:
+            return _load_packs(self.settings.pack).switched(came)
+        except YaoheError:
+            if not came:
+                raise
+            log.exception("the starter pack cannot be used")
+            return Packs((), None, came)
+
+    def _switch(self, came: Speaking) -> None:
+        """Let other packs speak from the next utterance on."""
+        self.packs = self.packs.switched(came)
+        self._policy = self._make_policy()
+        log.info("packs in use: %s", ", ".join(p.name for p in self.packs.loaded))
 
     async def _keep_house(self) -> None:
         since_saved = 0.0

@@ -158,6 +158,29 @@ def trust(
     typer.echo("trusted")
 
 
+@packs.command("publish")
+def publish(
+    pack: Annotated[Path, typer.Argument(help="Folder of a signed pack.")],
+    scope: Annotated[
+        str, typer.Option(help="all, or g/NAME for a group of boxes.")
+    ] = "all",
+) -> None:
+    """Have the boxes of a scope install a signed pack.
+
+    Its signature must be among the metadata that `packs trust` took up. A pack that
+    failed on a box is tried again there when it is published again.
+    """
+    from cloud.fleet.packs import FleetPacks
+
+    office = _office()
+    fleet_packs = FleetPacks(
+        office.jobs, office.blobs, office.repository, office.settings.chain
+    )
+    offer = fleet_packs.publish(pack)
+    fleet_packs.want(scope, offer)
+    typer.echo(offer.sha256)
+
+
 def _settled(wishes: Wishes, number: int, wait_s: int) -> Wish:
     deadline = time.monotonic() + wait_s
     while True:

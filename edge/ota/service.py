@@ -46,6 +46,7 @@ HTTP_AFTER_S = 20.0
 IDLE_S = 30.0
 """Seconds without a chunk after which others get their turn: another update, another
 process."""
+CANCEL_AGAIN_S = 0.2
 REST_MAX_S = 300.0
 """Longest rest after a turn that brought nothing; it doubles with each."""
 
@@ -127,10 +128,10 @@ class Ota:
 
     async def stop(self) -> None:
         """Stop looking; what is half done goes on after the next start."""
-        if self._task is not None:
+        # A wait that ends in the moment of its cancelling swallows it: cancel again.
+        while self._task is not None and not self._task.done():
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait({self._task}, timeout=CANCEL_AGAIN_S)
         async with self._disk:
             self._close_parts()
         await asyncio.to_thread(self._ledger.close)

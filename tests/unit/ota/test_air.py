@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -164,12 +165,12 @@ async def test_cloud_publishes_only_what_the_offline_keys_signed(
 async def test_job_signed_by_another_key_is_refused(box: Box, cloud: Cloud) -> None:
     cloud.publish(cloud.make())
     await box.desk.trust_changed(box.trusted())
-    job = Envelope.from_dict(__import__("json").loads(cloud.job()))
+    job = Envelope.from_dict(json.loads(cloud.job()))
     forged = Envelope(job.payload, JOB_TYPE, {})
     forged.sign(signing._signer(cloud.keys / "online" / "timestamp.pem"))
     with pytest.raises(YaoheError, match="signed envelope"):
         await box.desk.take_job(
-            SCOPE, __import__("json").dumps(forged.to_dict()).encode()
+            SCOPE, json.dumps(forged.to_dict()).encode()
         )
     assert box.ota.updates() == []
 
