@@ -11,7 +11,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from common.sessions import Sessions
 from common.version import VERSION
-from edge.api import errors, health, listing, pages, speech, stream
+from edge.api import errors, health, listing, pages, player, speech, stream
 from edge.service import Service
 
 EXPOSED_HEADERS = (
@@ -49,7 +49,7 @@ def create_app(service: Service) -> FastAPI:
         expose_headers=EXPOSED_HEADERS,
     )
     errors.install(app)
-    for room in (speech, stream, listing, health, pages):
+    for room in (speech, stream, listing, health, pages, player):
         app.include_router(room.router)
     return app
 
