@@ -23,6 +23,7 @@ from cloud.metrics import Metrics
 from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import topics
+from common.protocol.reports import EnrolRequest
 from common.trust import claim as claims
 from edge.sync import membership as members
 from edge.sync.membership import Membership, enrol, load_membership
@@ -127,7 +128,7 @@ def test_answer_of_somebody_who_does_not_know_the_code_is_refused(
     code = office.boxes.invite("shop-1")
 
     def meddle(request: httpx.Request) -> httpx.Response:
-        asked = members.EnrolRequest.model_validate_json(request.content)
+        asked = EnrolRequest.model_validate_json(request.content)
         answer = office.enrol(asked)
         forged = answer.enrolled.replace('"tea"', '"pie"')
         body = answer.model_copy(update={"enrolled": forged}).model_dump_json()
