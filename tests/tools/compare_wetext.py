@@ -9,6 +9,7 @@ itself; it is where a person should look.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -29,10 +30,10 @@ def differences(sentences: list[str]) -> list[tuple[str, str, str]]:
         SystemExit: wetext is not installed.
     """
     try:
-        from wetext import Normalizer
+        wetext = importlib.import_module("wetext")
     except ImportError:
         raise SystemExit("wetext is not installed: pip install wetext") from None
-    peer = Normalizer(lang="zh", traditional_to_simple=True, full_to_half=True)
+    peer = wetext.Normalizer(lang="zh", traditional_to_simple=True, full_to_half=True)
     found: list[tuple[str, str, str]] = []
     for sentence in sentences:
         ours, theirs = read(sentence).spoken, peer.normalize(sentence)

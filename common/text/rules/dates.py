@@ -66,6 +66,15 @@ def _full(match: re.Match[str], state: Scan) -> str | None:
     return f"{spell_digits(year)}年{_day(month)}月{_day(day)}日"
 
 
+def _short_full(match: re.Match[str], state: Scan) -> str | None:
+    # 26/12/25: only where the first number can be no month.
+    if int(match[1]) <= 12 or (
+        match[2] == "." and not _DATE_AFTER.match(state.after(match.end()))
+    ):
+        return None
+    return _full(match, state)
+
+
 def _year_month_day(match: re.Match[str], state: Scan) -> str | None:
     return spell_digits(match[1]) + "年"
 
@@ -195,6 +204,7 @@ def register(book: RuleBook) -> None:
     add("date.full", "d", r"((?:19|20)\d{2})([-/.])(\d{1,2})\2(\d{1,2})(?![\d.]|-\d)")(
         _full
     )
+    add("date.full", "d", r"(\d{2})([/.])(\d{1,2})\2(\d{1,2})(?![\d./])")(_short_full)
     add("date.years", "d", rf"([12]\d{{3}}){TO}([12]\d{{3}})(?=学?年|赛季|财年)")(
         _years
     )

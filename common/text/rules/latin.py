@@ -66,7 +66,5 @@ def register(book: RuleBook) -> None:
         _letters_range
     )
     add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
-    add(
-        "unit", "l", rf"(?<=[每半几数])({UNIT})(?![A-Za-z])"
-    )(_unit)
+    add("unit", "l", rf"(?<=[每半几数])({UNIT})(?![A-Za-z])")(_unit)
     add("latin.word", "l", _WORD)(_word)

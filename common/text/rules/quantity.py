@@ -9,6 +9,11 @@ from common.text.rules.amounts import NUMBER, TO, amount, plain, to_word
 from common.text.rules.counters import GUARD, SIGN_UNITS, UNIT, unit_word
 from common.text.scan import RuleBook, Scan
 
+_GENERATION = re.compile(
+    r"\s?(?:网|手机|信号|流量|时代|基站|内存|存储|固态|硬盘|[Uu]盘)"
+)
+"""After these a small g is a generation or a gigabyte, not a gram."""
+
 
 def _percent_word(state: Scan, number: str) -> str:
     if number == "100":
@@ -72,6 +77,8 @@ def _unit(match: re.Match[str], state: Scan) -> str | None:
         and re.match(r"\s?(?:咖啡|蛋糕|面包|店|门店)", state.after(match.end()))
     ):
         return "八十五度C"
+    if unit == "g" and _GENERATION.match(state.after(match.end())):
+        return None
     said = amount(state, number, match.start(), match.end("number"))
     return said + unit_word(unit)
 
@@ -174,9 +181,11 @@ def register(book: RuleBook) -> None:
     )
     add("floor", "d", r"(\d{1,2})/?F(?![A-Za-z0-9])")(_floor)
     add("number.shorthand", "d", rf"({NUMBER})([wWkK])(?=\+)")(_shorthand)
-    add("number.shorthand", "d", rf"({NUMBER})(w)(?=粉|人|阅|播放|销量|用户|次|份|件)")(
-        _shorthand
-    )
+    add(
+        "number.shorthand",
+        "d",
+        rf"({NUMBER})([wW])(?=粉|人|阅|播放|销量|用户|次|份|件)",
+    )(_shorthand)
     add("number.hash", "d", r"(\d{1,3})#(?=汽油|柴油|楼|门|桌|窗|店|库)")(_hash)
     add("unit.inch", "d", rf"({NUMBER})(?:″|\"(?=屏|电视|显示|液晶|平板|手机))")(_inch)
     add("unit.electric", "d", rf"({NUMBER})V\s?[/,]?\s?({NUMBER})A(?![A-Za-z])")(

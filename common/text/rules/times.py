@@ -16,6 +16,12 @@ _RATIO_BEFORE = re.compile(
 )
 
 
+_RATIO_AFTER = re.compile(
+    r"\s?(?:的?比[例率]|稀释|兑|混合|配比|获胜|战胜|击败|领先|落后|[险完]胜)"
+)
+_SCORED = re.compile(r"\s?(?:获胜|战胜|击败|力克|领先|落后|[险完大]胜|逆转|战平)")
+
+
 def hour_word(hour: str) -> str:
     """An hour of the clock with 点."""
     return ("两" if int(hour) == 2 else spell_integer(hour)) + "点"
@@ -71,6 +77,8 @@ def _time(match: re.Match[str], state: Scan) -> str | None:
     hour, minute = match[1], match[2]
     if int(hour) > 24 or int(minute) > 59:
         return None
+    if _RATIO_AFTER.match(state.after(match.end())):
+        return None
     if state.context == "ratio" or _RATIO_BEFORE.search(state.before(match.start())):
         return None
     return clock(hour, minute)
@@ -81,6 +89,13 @@ def _ratio(match: re.Match[str], state: Scan) -> str:
     return "比".join(
         spell_integer(p) if "." not in p else amount(state, p, 0, 0) for p in parts
     )
+
+
+def _score(match: re.Match[str], state: Scan) -> str | None:
+    before = re.search("比分[:：为是]?$", state.before(match.start()))
+    if not before and not _SCORED.match(state.after(match.end())):
+        return None
+    return f"{spell_integer(match[1])}比{spell_integer(match[2])}"
 
 
 def _spoken_clock(match: re.Match[str], state: Scan) -> str | None:
@@ -107,4 +122,5 @@ def register(book: RuleBook) -> None:
     add("time.clock", "d", r"(\d{1,2})点(\d{1,2})(?![\d元折块件份位名个人倍%]|\.\d)")(
         _spoken_clock
     )
+    add("ratio", "d", r"(\d{1,3})\s?[-–]\s?(\d{1,3})(?![\d.])")(_score)
     add("ratio", "d", NUMBER + r"(?:\s?[:：∶]\s?" + NUMBER + r")+(?!\d)")(_ratio)

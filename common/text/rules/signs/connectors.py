@@ -27,7 +27,7 @@ def _to(match: re.Match[str], state: Scan) -> str | None:
         joined = re.match(rf"{lettered[1]}\d|\d{{1,2}}(?!\d)[层楼区号排座]", after)
     elif place:
         joined = re.match(f"[A-Z]{place[1]}", after)
-    elif _NUMERAL.search(before):
+    elif _NUMERAL.search(before) and "—" not in match[0]:
         joined = re.match(r"[一二三四五六七八九十百千]", after) or _NEXT.match(after)
     else:
         joined = _NEXT.match(after) if _SIDE.search(before) else None
