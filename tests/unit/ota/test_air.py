@@ -169,9 +169,7 @@ async def test_job_signed_by_another_key_is_refused(box: Box, cloud: Cloud) -> N
     forged = Envelope(job.payload, JOB_TYPE, {})
     forged.sign(signing._signer(cloud.keys / "online" / "timestamp.pem"))
     with pytest.raises(YaoheError, match="signed envelope"):
-        await box.desk.take_job(
-            SCOPE, json.dumps(forged.to_dict()).encode()
-        )
+        await box.desk.take_job(SCOPE, json.dumps(forged.to_dict()).encode())
     assert box.ota.updates() == []
 
 
