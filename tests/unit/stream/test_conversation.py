@@ -220,8 +220,11 @@ async def test_a_number_in_use_and_one_stream_too_many_are_refused(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "[]", "null", '{"type": 1}', '{"type": "shout"}', '{"type": "ack"}']
-    + ['{"type": "ack", "stream": 7, "seq": 0}', "[" * 10_000, '{"type": "resume"}'],
+    [
+        *("", "x", "[]", "null", '{"type": 1}', '{"type": "shout"}', "[" * 10_000),
+        *('{"type": "ack"}', '{"type": "resume"}'),
+        '{"type": "ack", "stream": 7, "seq": 0}',
+    ],
 )
 async def test_what_is_no_message_is_answered_and_the_socket_goes_on(
     sessions: Sessions, tones: Tones, text: str

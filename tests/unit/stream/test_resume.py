@@ -61,7 +61,7 @@ async def test_what_was_sent_before_the_cut_says_so(
     wire = Wire(sessions, tones)
     wire.say(type="resume", token=token, seq=1)
     again = await wire.until("end")
-    assert [frame.seq for frame in frames(again)][0] == 1
+    assert frames(again)[0].seq == 1
     assert all(frame.flags & Flags.REPLAYED for frame in frames(again))
     assert not any(frame.flags & Flags.REPLAYED for frame in frames(heard))
     await wire.cut()
