@@ -8,8 +8,8 @@ import uvicorn
 from cloud.api.app import create_app
 from cloud.engine.base import Engine
 from cloud.settings import CloudSettings
-from common.protocol.stream import MAX_CONTROL_BYTES
 from common.listening import address, listen
+from common.protocol.stream import MAX_CONTROL_BYTES
 
 
 def run(engine: Engine, settings: CloudSettings) -> None:

@@ -17,7 +17,8 @@ Codes are only ever added; ``tests/contract`` holds the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 Code = Literal[
@@ -120,6 +121,20 @@ class YaoheError(Exception):
         self.param = param
         self.retry_after_s = retry_after_s
         self.data = data
+
+    def __reduce__(self) -> tuple[Callable[[], YaoheError], tuple[()]]:
+        """Cross into another process whole: its fields are given by name."""
+        return (
+            partial(
+                type(self),
+                self.code,
+                self.message,
+                param=self.param,
+                retry_after_s=self.retry_after_s,
+                data=self.data,
+            ),
+            (),
+        )
 
     def __repr__(self) -> str:
         """Code and message, for logs."""

@@ -20,15 +20,16 @@ from common.responses import Answer
 T = TypeVar("T")
 
 
-def _dispatch(request: Request) -> Dispatch:
+# No plain functions: the framework would run them on a thread, each time.
+async def _dispatch(request: Request) -> Dispatch:
     return cast(Dispatch, request.app.state.dispatch)
 
 
-def _metrics(request: Request) -> Metrics:
+async def _metrics(request: Request) -> Metrics:
     return cast(Metrics, request.app.state.metrics)
 
 
-def _receipts(request: Request) -> ReceiptBook:
+async def _receipts(request: Request) -> ReceiptBook:
     return cast(ReceiptBook, request.app.state.receipts)
 
 

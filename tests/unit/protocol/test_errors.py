@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -17,6 +18,15 @@ def test_an_error_survives_the_way_to_the_other_tier(code: Code) -> None:
     error = YaoheError(code, "why", param="input", retry_after_s=3, data={"a": [1]})
     back = YaoheError.from_body(json.loads(json.dumps(error.as_body())), error.status)
     assert back.as_body() == error.as_body()
+
+
+def test_an_error_crosses_a_process_pool_whole() -> None:
+    data = {"unread": ["㈱"]}
+    error = YaoheError("queue_full", "busy", param="input", retry_after_s=3, data=data)
+    back = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert isinstance(back, YaoheError)
+    assert back.as_body() == error.as_body()
+    assert str(back) == str(error)
 
 
 @pytest.mark.parametrize(
