@@ -57,7 +57,7 @@ def spoken(box: Box, text: str) -> NDArray[np.float32]:
             "/v1/audio/speech", json={"input": text, "response_format": "pcm"}
         )
     assert answer.status_code == httpx.codes.OK
-    return np.frombuffer(answer.content, "<i2").astype(np.float32) / 32768
+    return np.frombuffer(answer.content, "<i2").astype(np.float32) / np.float32(32768)
 
 
 async def loudest(browser: Page) -> NDArray[np.float32]:
@@ -129,7 +129,7 @@ async def test_a_socket_that_breaks_is_not_heard(box: Box) -> None:
 async def test_a_page_that_may_not_sound_says_so_with_a_button(
     box: Box, root: Path
 ) -> None:
-    async with page("--autoplay-policy=user-gesture-required") as browser:
+    async with page("--autoplay-policy=document-user-activation-required") as browser:
         await browser.open(box.address + "/player")
         await browser.until("document.querySelector('#line').dataset.state === 'on'")
         await browser.js(f"yaohe.say('{TEXT}')")

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from websockets.asyncio.server import Request, Response, Server, ServerConnection, serve
+from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from common.audio.pcm import Pcm
 from common.errors import YaoheError
