@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from common.protocol.synthesis import SpeechRequest
     from common.speech import Speech, Whole
 
+EXPOSED_HEADERS = (
+    *("X-Yaohe-Utterance", "X-Yaohe-Tier", "X-Yaohe-Substituted", "X-Yaohe-Reason"),
+    *("X-Yaohe-Sample-Rate", "ETag", "Content-Range", "Accept-Ranges", "Retry-After"),
+)
+"""Headers that a page of another origin may read."""
 MAX_HEADER = 256
 """Characters of a header value of ours at most."""
 
@@ -162,7 +167,14 @@ async def _encoded(response_format: str, origin: Provenance, whole: Whole) -> by
     named = origin.with_id(_content_id(whole))
     if is_copied or is_at_hand:
         return encode_whole(response_format, whole, named)
-    return await asyncio.to_thread(encode_whole, response_format, whole, named)
+    name = (response_format, named)
+    known = None if whole.files is None else whole.files.find(name)
+    if known is not None:
+        return known
+    audio = await asyncio.to_thread(encode_whole, response_format, whole, named)
+    if whole.files is not None:
+        whole.files.keep(name, audio)
+    return audio
 
 
 def _content_id(whole: Whole) -> str:

@@ -7,9 +7,9 @@ made, and with them everything that says what was spoken, by whom and why.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,16 @@ def new_utterance() -> str:
     return uuid.uuid4().hex
 
 
+class Files(Protocol):
+    """What a rendition was encoded to before, so that it is done once."""
+
+    def find(self, name: Hashable) -> bytes | None:
+        """The file that was kept under a name, if it is still there."""
+
+    def keep(self, name: Hashable, file: bytes) -> None:
+        """Keep a file as long as there is room."""
+
+
 @dataclass(frozen=True)
 class Whole:
     """A finished rendition.
@@ -40,11 +50,13 @@ class Whole:
         duration_s: Its length in seconds.
         pcm: Samples in [-1, 1] at 24 kHz, mono, if they are at hand.
         opus: The Opus master, if it is at hand.
+        files: Where files made of it are kept; None keeps none.
     """
 
     duration_s: float
     pcm: NDArray[np.float32] | None = None
     opus: OpusMaster | None = None
+    files: Files | None = None
 
     def __post_init__(self) -> None:
         """Refuse a rendition without sound.

@@ -2,13 +2,15 @@
 
 Rules: at most ``max_bytes``, the least recently played leaves first; entries are found
 by the digest of their master, so a new recording of the same phrase is another entry.
-Samples are kept as 16 bits, which is what every lossless answer is made of.
+Samples are kept as 16 bits, which is what every lossless answer is made of. Files in
+other formats stay with the entry that they were made of, as far as its share goes.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from common.audio.opus import OpusMaster, decode
@@ -28,10 +30,12 @@ class Entry:
     Attributes:
         master: The master, parsed.
         samples: The same decoded, 16 bits a sample; None until somebody needed it.
+        files: What it was encoded to, by name.
     """
 
     master: OpusMaster
     samples: bytes | None = None
+    files: dict[Hashable, bytes] = field(default_factory=dict)
     _master_size: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,7 +47,8 @@ class Entry:
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return self._master_size + len(self.samples or b"")
+        files = sum(map(len, self.files.values()))
+        return self._master_size + len(self.samples or b"") + files
 
 
 class Hot:
@@ -81,7 +86,36 @@ class Hot:
             entry.samples = to_s16(await asyncio.to_thread(decode, entry.master))
         self._put(sha256, entry)
         pcm = from_s16(entry.samples) if needs_pcm and entry.samples else None
-        return Whole(entry.master.duration_s, pcm=pcm, opus=entry.master)
+        files = _Files(self, sha256)
+        return Whole(entry.master.duration_s, pcm=pcm, opus=entry.master, files=files)
+
+    def find(self, sha256: str, name: Hashable) -> bytes | None:
+        """A file that a rendition was encoded to before.
+
+        Args:
+            sha256: Digest of its master.
+            name: What :meth:`keep` was told.
+
+        Returns:
+            The file; None when it was not kept or has left.
+        """
+        entry = self._entries.get(sha256)
+        return None if entry is None else entry.files.get(name)
+
+    def keep(self, sha256: str, name: Hashable, file: bytes) -> None:
+        """Keep what a rendition was encoded to, if its share has room.
+
+        Args:
+            sha256: Digest of its master.
+            name: Format, and whatever else the file depends on.
+            file: The file.
+        """
+        entry = self._take(sha256)
+        if entry is None:
+            return
+        if (entry.size + len(file)) * MAX_SHARE <= self._max_bytes:
+            entry.files[name] = file
+        self._put(sha256, entry)
 
     def _take(self, sha256: str) -> Entry | None:
         entry = self._entries.pop(sha256, None)
@@ -98,3 +132,17 @@ class Hot:
         while self.held_bytes > self._max_bytes:
             _, dropped = self._entries.popitem(last=False)
             self.held_bytes -= dropped.size
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of one rendition in memory."""
+
+    hot: Hot
+    sha256: str
+
+    def find(self, name: Hashable) -> bytes | None:
+        return self.hot.find(self.sha256, name)
+
+    def keep(self, name: Hashable, file: bytes) -> None:
+        self.hot.keep(self.sha256, name, file)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.audio.containers import available_formats
 from common.audio.opus import decode, encode_master
 from common.audio.provenance import AigcLabel
 from common.errors import YaoheError
@@ -310,6 +311,7 @@ def _cache(settings: EdgeSettings, clock: Clock) -> Cache:
 def _warm_up() -> None:
     """Load dictionaries and libraries that the first caller would wait for."""
     phrase_key(read(WARM_UP).symbols, voice=DEFAULT_VOICE, dialect=DEFAULT_DIALECT)
+    available_formats()
     try:
         decode(encode_master(np.zeros(480, np.float32)))
     except YaoheError as error:

@@ -18,17 +18,13 @@ from cloud.fleet.office import Office
 from cloud.fleet.service import Fleet
 from cloud.metrics import Metrics
 from cloud.settings import CloudSettings
+from common.audio.containers import available_formats
 from common.errors import YaoheError
 from common.receipts import ReceiptBook
+from common.responses import EXPOSED_HEADERS
 from common.sessions import Sessions
 from common.text import read
 from common.version import VERSION
-
-EXPOSED_HEADERS = (
-    *("X-Yaohe-Utterance", "X-Yaohe-Tier", "X-Yaohe-Substituted", "X-Yaohe-Reason"),
-    *("ETag", "Content-Range", "Accept-Ranges", "Retry-After"),
-)
-"""Headers that a page of another origin may read."""
 
 _log = logging.getLogger(__name__)
 
@@ -99,6 +95,7 @@ async def _load(app: FastAPI, engine: Engine) -> None:
     """Warm the reading up and load the engine; a failure shows in the health."""
     try:
         await asyncio.to_thread(read, "预热")
+        await asyncio.to_thread(available_formats)
         await engine.start()
     except YaoheError as error:
         app.state.failure = error

@@ -9,16 +9,11 @@ from typing import cast
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from common.responses import EXPOSED_HEADERS
 from common.sessions import Sessions
 from common.version import VERSION
 from edge.api import errors, health, listing, pages, player, speech, stream
 from edge.service import Service
-
-EXPOSED_HEADERS = (
-    *("X-Yaohe-Utterance", "X-Yaohe-Tier", "X-Yaohe-Substituted", "X-Yaohe-Reason"),
-    *("ETag", "Content-Range", "Accept-Ranges", "Retry-After"),
-)
-"""Headers that a page of another origin may read."""
 
 
 def create_app(service: Service) -> FastAPI:

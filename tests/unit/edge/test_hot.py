@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from common.audio.opus import decode, encode_master
 from common.audio.pcm import Pcm, to_s16
+from common.audio.provenance import AigcLabel
 from common.errors import YaoheError
+from common.protocol.synthesis import parse_speech
+from common.responses import speech_answer
+from common.speech import Speech
+from common.text import read
+from common.text.receipt import Receipt
 from edge.hot import Hot
 from edge.rendition import Rendition
 from tests.unit.edge.test_cache import BASE
@@ -54,6 +62,48 @@ async def test_what_is_larger_than_its_share_passes_through() -> None:
     hot = Hot(1000)
     assert (await hot.whole("a", master(), needs_pcm=True)).pcm is not None
     assert (len(hot), hot.held_bytes) == (0, 0)
+
+
+async def test_a_file_made_of_a_rendition_is_made_once_and_counted() -> None:
+    hot, data = Hot(1_000_000), master()
+    whole = await hot.whole("a", data, needs_pcm=True)
+    assert whole.files is not None
+    before = hot.held_bytes
+    whole.files.keep("mp3", bytes(1000))
+    assert hot.held_bytes == before + 1000
+    again = await hot.whole("a", b"", needs_pcm=True)
+    assert again.files is not None
+    assert again.files.find("mp3") == bytes(1000)
+    assert again.files.find("flac") is None
+    assert hot.held_bytes == before + 1000
+    other = await hot.whole("b", data, needs_pcm=True)
+    assert other.files is not None
+    assert other.files.find("mp3") is None
+
+
+async def test_an_mp3_that_was_asked_twice_is_encoded_once() -> None:
+    hot, data = Hot(10_000_000), master()
+    request = parse_speech({"input": "好", "response_format": "mp3"})
+    receipt = Receipt("u-17", read("好"), True)
+
+    async def answer(engine: str) -> object:
+        whole = await hot.whole("a", data, needs_pcm=True)
+        origin = replace(BASE.provenance(AigcLabel()), engine=engine)
+        said = Speech("u-17", receipt, "cache", "hit", origin, whole=whole)
+        return (await speech_answer(request, said)).body
+
+    first = await answer("one")
+    assert await answer("one") is first
+    assert await answer("two") != first
+
+
+async def test_a_file_beyond_its_share_is_not_kept_but_its_rendition_is() -> None:
+    hot = Hot(200_000)
+    whole = await hot.whole("a", master(), needs_pcm=True)
+    assert whole.files is not None
+    whole.files.keep("flac", bytes(50_000))
+    assert whole.files.find("flac") is None
+    assert len(hot) == 1
 
 
 def test_a_rendition_goes_through_its_columns_unchanged() -> None:
