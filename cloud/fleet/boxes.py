@@ -22,7 +22,7 @@ from cloud.fleet.authority import Authority, key_name, request_key
 from cloud.fleet.broker import Member
 from cloud.fleet.db import FleetDb
 from cloud.fleet.settings import FleetSettings
-from common.errors import YaoheError
+from common.errors import YaoheError, quoted
 from common.protocol import reports, topics
 from common.protocol.reports import (
     Birth,
@@ -185,6 +185,21 @@ class Boxes:
         return EnrolAnswer(
             enrolled=enrolled.decode(), proof=proof(claim, ANSWERING, enrolled)
         )
+
+    def remove(self, box: str) -> None:
+        """Shut a box out: its certificate is worth nothing from now on.
+
+        Args:
+            box: Its name.
+
+        Raises:
+            YaoheError: ``not_found``: there is none.
+        """
+        with self._db.change() as db:
+            gone = db.execute("DELETE FROM boxes WHERE box = ?", (box,))
+            if gone.rowcount == 0:
+                raise YaoheError("not_found", f"no box named {quoted(box)}")
+            db.execute("DELETE FROM claims WHERE box = ?", (box,))
 
     def members(self) -> list[Member]:
         """All boxes as access control sees them."""

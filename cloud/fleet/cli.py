@@ -86,6 +86,16 @@ def list_boxes(
         typer.echo("  ".join(fact for fact in facts if fact.strip()))
 
 
+@boxes.command("remove")
+def remove_box(
+    box: Annotated[str, typer.Argument(help="The box's name.")],
+) -> None:
+    """Shut a box out: the broker turns it away, whatever certificate it has."""
+    office = _office()
+    office.boxes.remove(box)
+    office.prepare_broker()
+
+
 @boxes.command("broker")
 def broker() -> None:
     """Write Mosquitto's configuration and print its path.

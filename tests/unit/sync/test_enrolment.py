@@ -267,6 +267,24 @@ async def test_box_cannot_take_anothers_client_id(
         assert honest.connections == 1
 
 
+@pytest.mark.broker
+async def test_box_that_was_removed_can_say_nothing_more(
+    office: Office, secure: Mosquitto, web: str, tmp_path: Path
+) -> None:
+    member = joined(office, web, tmp_path / "shop-1")
+    await asyncio.sleep(0.5)
+    async with up(Link(options(member))) as link:
+        topic = str(topics.State("tea", "shop-1"))
+        await link.publish(topic, b"here")
+        office.boxes.remove("shop-1")
+        office.prepare_broker()
+        await asyncio.sleep(0.5)
+        with pytest.raises(PublishRefused):
+            await link.publish(topic, b"still here")
+    with pytest.raises(YaoheError, match="no box"):
+        office.boxes.remove("shop-1")
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.broker
 async def test_certificate_of_another_authority_is_turned_away(
