@@ -48,6 +48,8 @@ def _roman(match: re.Match[str], state: Scan) -> str | None:
 
 
 def _unit(match: re.Match[str], state: Scan) -> str | None:
+    if state.before(match.start(), 4).rstrip()[-1:] not in tuple("每半几数"):
+        return None
     return unit_word(match[1]) if len(match[1]) > 1 or match[1] in "gLlm" else None
 
 
@@ -66,5 +68,5 @@ def register(book: RuleBook) -> None:
         _letters_range
     )
     add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
-    add("unit", "l", rf"(?<=[每半几数])({UNIT})(?![A-Za-z])")(_unit)
+    add("unit", "l", rf"({UNIT})(?![A-Za-z])")(_unit)
     add("latin.word", "l", _WORD)(_word)
