@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,7 +23,6 @@ MAX_PHRASE = 8
 CONTEXT = 16
 """How far a context looks back, in characters; longer than any pattern."""
 
-_MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
 _CITATION = {"一": "yi1", "不": "bu4"}
 _DECIDED = frozenset(("user", "word.own"))
 Fixed = Mapping[int, tuple[str, ...]]
@@ -63,23 +61,6 @@ def rows(name: str) -> Iterator[list[str]]:
             yield line.split("\t")
 
 
-@lru_cache(maxsize=32768)
-def numbered(marked: str) -> str:
-    """``háng`` as ``hang2``; ü as v, neutral tone 5."""
-    tone = 5
-    letters: list[str] = []
-    for character in unicodedata.normalize("NFD", marked):
-        if character in _MARKS:
-            tone = _MARKS[character]
-        elif character == "\u0308":
-            letters[-1] = "v"
-        elif character == "\u0302":
-            letters[-1] = "ê"
-        else:
-            letters.append("g" if character == "ɡ" else character)
-    return "".join(letters) + str(tone)
-
-
 @dataclass(frozen=True)
 class Context:
     """A reading of a character in a context.
@@ -109,11 +90,15 @@ class Dictionary:
     """Readings of phrases, characters and contexts, loaded once."""
 
     def __init__(self) -> None:
-        """Load the library's data and our own."""
-        from pypinyin.constants import PHRASES_DICT, PINYIN_DICT
-
-        self._phrases = PHRASES_DICT
-        self._single = PINYIN_DICT
+        """Load the packed dictionary and our own data."""
+        self._phrases: dict[str, str] = {}
+        for line in (DATA / "phrases.txt").read_text("utf-8").splitlines():
+            word, _, readings = line.partition(" ")
+            self._phrases[word] = readings
+        self._single: dict[str, str] = {}
+        for line in (DATA / "characters.txt").read_text("utf-8").splitlines():
+            reading, _, characters = line.partition(" ")
+            self._single.update(dict.fromkeys(characters, reading))
         self._own: dict[str, tuple[str, ...]] = {}
         self._characters: dict[str, str] = {}
         self.contexts: dict[str, list[Context]] = {}
@@ -145,24 +130,12 @@ class Dictionary:
         if own is not None:
             return own, "word.own"
         found = self._phrases.get(word)
-        if found is None or len(found) != len(word):
+        if found is None:
             return None
-        readings = [numbered(options[0]) for options in found]
-        self._undo_sandhi(word, readings)
+        readings = found.split()
         if len(word) > 2:
             self._lighten(word, readings)
         return tuple(readings), "word.dictionary"
-
-    def _undo_sandhi(self, word: str, readings: list[str]) -> None:
-        """Give third tones back that the data already changed before another."""
-        for place in range(len(word) - 1):
-            reading, following = readings[place], readings[place + 1]
-            if reading[-1] != "2" or following[-1] not in "23":
-                continue
-            options = self._single.get(ord(word[place]), "").split(",")
-            known = {numbered(option) for option in options}
-            if reading not in known and f"{reading[:-1]}3" in known:
-                readings[place] = f"{reading[:-1]}3"
 
     def _lighten(self, word: str, readings: list[str]) -> None:
         """Give light syllables of own words back their tone inside longer phrases."""
@@ -180,10 +153,7 @@ class Dictionary:
     def character(self, character: str) -> str | None:
         """Reading of a character where no context decides."""
         own = self._characters.get(character)
-        if own is not None:
-            return own
-        found = self._single.get(ord(character))
-        return numbered(found.split(",")[0]) if found else None
+        return own if own is not None else self._single.get(character)
 
 
 @lru_cache(maxsize=1)
