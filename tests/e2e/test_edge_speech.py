@@ -153,6 +153,9 @@ def test_a_page_of_another_origin_may_listen_and_not_post(
     origin = {"Origin": "http://screen.shop"}
     heard = client.get(SPEECH, params={"input": "你好"}, headers=origin)
     assert heard.headers["Access-Control-Allow-Origin"] == "*"
+    exposed = set(heard.headers["Access-Control-Expose-Headers"].lower().split(", "))
+    assert exposed >= {n for n in heard.headers if n.startswith("x-yaohe-")}
+    assert exposed >= {"etag", "accept-ranges", "content-range"}
     asking = {**origin, "Access-Control-Request-Method": "POST"}
     asked = client.options(SPEECH, headers=asking)
     assert "POST" not in asked.headers.get("Access-Control-Allow-Methods", "")

@@ -92,7 +92,7 @@ async def test_the_pack_speaks_first_and_the_cache_ever_after(
     assert (first.tier, again.tier) == ("edge", "cache")
     assert voice.begun == 1
     assert copy.size == sound.size
-    assert heard_hertz(copy) == heard_hertz(sound)
+    assert abs(heard_hertz(copy) - heard_hertz(sound)) <= 3
     assert again.receipt.reading == first.receipt.reading
 
 
