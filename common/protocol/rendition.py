@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from common.protocol.catalogue import MAX_QUALITY, MAX_RENDITION_BYTES, Key
+from common.protocol.catalogue import MAX_RENDITION_BYTES, Key
 from common.protocol.cbor import Message
+from common.protocol.manifest import MAX_QUALITY
 
 MAX_TEXT_CHARACTERS = 4096
 MAX_DURATION_MS = 600_000

@@ -1,1 +1,1 @@
-"""Speaking on the box: packs, the runtime they run on, and the walk from symbols to sound."""
+"""Speaking on the box: packs, their runtime, and the walk from symbols to sound."""

@@ -1,8 +1,8 @@
 """The vocoder's signal half in numpy: harmonic source, noise, overlap-add.
 
-``sound = istft(stft(source) * harmonic_mask + noise * noise_mask)`` with Hann windows of
-1200 samples every 300. Frame ``k`` is centred at ``300 k + 150`` and the window sum is
-the constant of the interior, so any chunk with :data:`REACH` frames around it equals
+``sound = istft(stft(source) * harmonic_mask + noise * noise_mask)`` with Hann windows
+of 1200 samples every 300. Frame ``k`` is centred at ``300 k + 150`` and the window sum
+is the constant of the interior, so any chunk with :data:`REACH` frames around it equals
 the whole. The noise is a fixed table made from a seed: the same text sounds the same,
 bit for bit, each time.
 """
