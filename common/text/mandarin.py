@@ -233,6 +233,8 @@ def _by_context(phrase: str, readings: list[str | None], rules: list[str]) -> No
         rules[match.start()] = "word.surname"
 
 
+_ROUNDED = re.compile("[aeiouvê][^r]*[0-9]$")
+"""What erhua may join: a syllable with a vowel and no erhua yet."""
 _NOT_ERHUA_AFTER = frozenset("童子女歌科孙媳")
 _NOT_ERHUA_BEFORE = frozenset("少女婴幼育孤胎健男托患宠生小亲")
 
@@ -274,7 +276,11 @@ def pronounce(phrase: str, fixed: Fixed | None = None) -> list[Syllable]:
             continue
         if rules[place] != "user" and spoken and _is_erhua(phrase, place):
             last = spoken[-1]
-            if last.end == place and last.rule != "user" and last.citation[-2] != "r":
+            if (
+                last.end == place
+                and last.rule != "user"
+                and _ROUNDED.search(last.citation)
+            ):
                 last.end = place + 1
                 last.citation = f"{last.citation[:-1]}r{last.citation[-1]}"
                 last.rule = "word.erhua"

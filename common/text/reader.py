@@ -281,7 +281,8 @@ def _spans(text: str, work: Builder) -> list[Span]:
         else:
             rule, spoken = token.rule, token.spoken
             if rule == HAN_RULE:
-                rule = min((place.rule for place in places), key=_STRENGTH.index)
+                rules = [place.rule for place in places]
+                rule = min(rules, key=_STRENGTH.index) if rules else "word.erhua"
             body = text[token.start : token.end]
             made = [
                 Span(token.start, token.end, body, spoken, rule, first, len(places))

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 
+from common.text.pieces import is_syllable
+
 DATA = Path(__file__).parents[2] / "common" / "text" / "data"
 _MARKS = {"\u0304": 1, "\u0301": 2, "\u030c": 3, "\u0300": 4}
 
@@ -84,6 +86,7 @@ def main() -> int:
     first = sorted(
         (numbered(options.split(",")[0]), chr(code)) for code, options in single.items()
     )
+    first = [pair for pair in first if is_syllable(pair[0], "zh")]
     with (DATA / "characters.txt").open("w", encoding="utf-8") as file:
         for reading, group in groupby(first, key=lambda pair: pair[0]):
             file.write(f"{reading} {''.join(character for _, character in group)}\n")

@@ -92,3 +92,12 @@ def test_a_script_nobody_reads_is_unread(text: str) -> None:
 def test_the_longest_text_is_read_whole() -> None:
     reading = read("今日特价，" * (MAX_CHARACTERS // 5))
     assert len(reading.syllables) == MAX_CHARACTERS // 5 * 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_character_that_can_be_read_can_be_voiced(dialect: str) -> None:
+    every = [*range(0x3400, 0xA000), *range(0xF900, 0xFB00), *range(0x20000, 0x2B000)]
+    for start in range(0, len(every), 500):
+        text = "儿，".join(map(chr, every[start : start + 500]))
+        check_promises(read(text, dialect))

@@ -75,6 +75,12 @@ def test_entities_are_characters() -> None:
     assert read("H&amp;M", ssml=True).spoken == "H and M"
 
 
+def test_an_entity_may_be_the_end_of_a_syllable() -> None:
+    reading = read("花&#20799;", ssml=True)
+    assert reading.surface == ("huar1",)
+    assert [span.count for span in reading.spans] == [1, 0]
+
+
 def test_a_document_type_is_unread_and_expands_nothing() -> None:
     text = '<!DOCTYPE s [<!ENTITY a "b">]>好&a;'
     reading = read(text, ssml=True)
