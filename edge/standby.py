@@ -83,8 +83,10 @@ class Standby:
             except YaoheError as failure:
                 error = failure
                 continue
-            is_starter = pack is self._packs.starter
-            tier: Tier = "last-resort" if is_starter else "edge"
+            is_left = pack is self._packs.starter and pack is not self._packs.active(
+                voice, dialect
+            )
+            tier: Tier = "last-resort" if is_left else "edge"
             is_other = voice != turn.request.voice
             return Rest(chunks, tier, voice, voice if is_other else None)
         raise error
