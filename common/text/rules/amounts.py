@@ -19,6 +19,8 @@ TO = r"\s?(?P<to>[-~—–～〜∼－]{1,2}|至|到)\s?"
 
 _UNIT_AFTER = re.compile(r"\s?(?![℃°])" + UNIT + GUARD)
 _RANGE_AFTER = re.compile(r"\s?(?:[-~—–～〜∼－]{1,2}|至|到)\s?" + NUMBER)
+_FLAT = re.compile(r"2[室房]\d厅|[室房]2厅|厅2卫")
+"""Rooms of a flat are counted; elsewhere 室 and 厅 are numbered."""
 _ORDINAL_BEFORE = re.compile(r"(?:第|初|周|星期|礼拜|编号|No\.?|NO\.?|[+×*=])\s?$")
 
 
@@ -64,6 +66,8 @@ def amount(state: Scan, number: str, start: int, end: int) -> str:
             after = after[connected.end() :]
         if _ORDINAL_BEFORE.search(state.before(start)):
             return "二"
+        if _FLAT.search(state.before(start, 2) + "2" + after[:3]):
+            return "两"
         if _UNIT_AFTER.match(after) or takes_pair(after.lstrip(" ")):
             return "两"
         return "二"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from common.text import english
-from common.text.numbers import spell_integer
+from common.text.numbers import spell_digits, spell_integer
 from common.text.receipt import UNREAD_RULE
 from common.text.rules.counters import UNIT, unit_word
 from common.text.scan import RuleBook, Scan, Token
@@ -47,6 +47,12 @@ def _roman(match: re.Match[str], state: Scan) -> str | None:
     return spell_integer(str(_ROMAN_LETTERS[match[0]]))
 
 
+def _floor(match: re.Match[str], state: Scan) -> str:
+    if match[1] == "G" and state.dialect == "gd":
+        return "地下"
+    return match[1][0] + spell_digits(match[1][1:]) + "楼"
+
+
 def _unit(match: re.Match[str], state: Scan) -> str | None:
     if state.before(match.start(), 4).rstrip()[-1:] not in tuple("每半几数"):
         return None
@@ -67,6 +73,7 @@ def register(book: RuleBook) -> None:
     add("range.letters", "l", r"([A-Z])\s?[-~～—–至到]\s?([A-Z])(?![A-Za-z0-9.])")(
         _letters_range
     )
+    add("floor", "l", r"([A-Z]\d?)/F(?![A-Za-z0-9])")(_floor)
     add("numeral.roman", "l", r"(?:VIII|VII|III|VI|IV|IX|II)(?![A-Za-z0-9])")(_roman)
     add("unit", "l", rf"({UNIT})(?![A-Za-z])")(_unit)
     add("latin.word", "l", _WORD)(_word)

@@ -17,7 +17,7 @@ _GENERATION = re.compile(
 
 def _percent_word(state: Scan, number: str) -> str:
     if number == "100":
-        return "百"
+        return "一百" if state.dialect == "gd" else "百"
     return amount(state, number, 0, len(state.text))
 
 
