@@ -36,6 +36,10 @@ class Blobs:
             write_atomic(place, content)
         return digest
 
+    def drop(self, digest: str) -> None:
+        """Forget a blob that nobody names any more."""
+        self._place(digest).unlink(missing_ok=True)
+
     def path(self, digest: str) -> Path:
         """The file of a blob.
 

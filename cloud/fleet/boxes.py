@@ -263,7 +263,7 @@ class Boxes:
             "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 *(box, event.life, event.number, event.kind, event.at, now),
-                json.dumps(event.body, ensure_ascii=False),
+                json.dumps(event.body),
             ),
         )
         db.execute("UPDATE boxes SET seen = ? WHERE box = ?", (now, box))

@@ -50,11 +50,13 @@ class Published(NamedTuple):
         head: The head.
         envelope: The same, signed.
         snapshot: Digest of the snapshot's blob, hex.
+        key_mark: Of the key that signed.
     """
 
     head: Head
     envelope: bytes
     snapshot: str
+    key_mark: int
 
 
 class PhraseRow(NamedTuple):
@@ -186,10 +188,11 @@ class Catalogue:
         with self._lock:
             row = self._scope(scope)
             known = self._heads.get(scope)
-            if known is not None and (known.head.epoch, known.head.seq) == (
-                row["epoch"],
-                row["seq"],
-            ):
+            mark = self._repository.key_mark("phrases")
+            if known is not None and (
+                *(known.head.epoch, known.head.seq),
+                known.key_mark,
+            ) == (row["epoch"], row["seq"], mark):
                 return known
             entries = self._entries(scope)
             snapshot = encode(
@@ -207,7 +210,10 @@ class Catalogue:
                 issued=int(self._now()),
             )
             envelope = self._repository.sign_envelope(encode(head), HEAD_TYPE)
-            published = Published(head, envelope, self._blobs.keep(snapshot))
+            published = Published(head, envelope, self._blobs.keep(snapshot), mark)
+            if known is not None and known.snapshot != published.snapshot:
+                # Who is fetching it will be told of the new one.
+                self._blobs.drop(known.snapshot)
             self._heads[scope] = published
             return published
 

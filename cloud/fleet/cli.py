@@ -7,6 +7,7 @@ inside the verbs.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from datetime import datetime, timezone
 from pathlib import Path
@@ -43,7 +44,12 @@ def _office() -> Office:
         settings = CloudSettings()
     except ValidationError as refusal:
         raise settings_error(refusal, "cloud") from None
-    return Office(settings.data, settings.fleet)
+    try:
+        return Office(settings.data, settings.fleet)
+    except (OSError, sqlite3.Error) as error:
+        raise YaoheError(
+            "not_ready", f"the fleet's data in {settings.data}: {error}"
+        ) from None
 
 
 @boxes.command("invite")

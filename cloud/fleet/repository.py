@@ -132,6 +132,13 @@ class Repository:
         envelope.sign(self._signer(limits.name))
         return json.dumps(envelope.to_dict(), separators=(",", ":")).encode()
 
+    def key_mark(self, name: RoleName) -> int:
+        """A number that changes when an online role gets another key."""
+        try:
+            return (self._keys / f"{name}.pem").stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
     def renew(self, *, force: bool = False) -> bool:
         """Sign online metadata again where something is new or half its life is over.
 

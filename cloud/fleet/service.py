@@ -30,6 +30,7 @@ BATCH = 200
 """Messages of one transaction."""
 LOOK_S = 0.5
 """How often the database is looked at for what others wrote."""
+AFTER_FAILURE_S = 2.0
 RANK_S = 60.0
 RENEW_S = 3600.0
 MAX_ANSWER_CHUNKS = 64
@@ -131,17 +132,20 @@ class Fleet:
             batch = [await self._link.receive()]
             while len(batch) < BATCH and (more := self._link.receive_now()):
                 batch.append(more)
-            try:
-                needs = await asyncio.to_thread(self._take, batch)
-            except Exception:
-                # Not acknowledged: the broker sends them again with the next session.
-                log.exception("reports could not be kept")
-                await asyncio.sleep(LOOK_S)
-                continue
+            needs = await self._kept(batch)
             for delivery in batch:
                 delivery.ack()
             for box, need in needs:
                 self._answer_soon(box, need)
+
+    async def _kept(self, batch: list[Delivery]) -> list[tuple[str, Need]]:
+        """Keep a batch, however long the disk refuses."""
+        while True:
+            try:
+                return await asyncio.to_thread(self._take, batch)
+            except Exception:
+                log.exception("reports cannot be kept; tried again")
+                await asyncio.sleep(AFTER_FAILURE_S)
 
     def _take(self, batch: list[Delivery]) -> list[tuple[str, Need]]:
         """Keep a batch; gives what boxes need."""
@@ -186,7 +190,8 @@ class Fleet:
                 for reply in replies:
                     await self._link.publish(topic, encode(reply))
             for wanted in need.blobs:
-                await self._send_chunks(box, wanted)
+                with suppress(YaoheError):
+                    await self._send_chunks(box, wanted)
         except (LinkDown, PublishRefused) as error:
             log.info("box %s is not answered: %s", box, error)
         except YaoheError as error:

@@ -30,6 +30,8 @@ from edge.sync.replica import Adoption, Replica
 
 MAX_HEAT = 100
 """Phrases of one report."""
+MAX_HEAT_BYTES = 40 * 1024
+"""Of one report's phrases; the rest goes into the next."""
 LIFE_BYTES = 8
 OPEN_WAIT_S = 2.0
 
@@ -94,10 +96,13 @@ class Book:
         """
         self.store = Store(path, migrations)
         self._max_events = max_events
+        self._is_closed = False
 
     def open(self) -> None:
         """Wait until the file is usable; a full disk makes this wait long."""
         while not self.store.wait_settled(OPEN_WAIT_S) or not self.store.is_open:
+            if self._is_closed:
+                return
             log.warning("the line waits for its database")
             time.sleep(OPEN_WAIT_S)
             # The writer tries again when there is something to write.
@@ -284,15 +289,24 @@ class Book:
 
         def change(db: sqlite_utils.Database) -> bool:
             hot = db.conn.execute(
-                "SELECT about, plays FROM heat ORDER BY plays DESC LIMIT ?", (MAX_HEAT,)
+                "SELECT key, about, plays FROM heat ORDER BY plays DESC LIMIT ?",
+                (MAX_HEAT,),
             ).fetchall()
             tiers = dict(db.conn.execute("SELECT tier, count FROM spoken").fetchall())
             if not hot and not tiers:
                 return False
-            phrases = [json.loads(about) | {"plays": plays} for about, plays in hot]
+            phrases: list[dict[str, Any]] = []
+            told: list[tuple[str]] = []
+            size = 0
+            for key, about, plays in hot:
+                size += len(about)
+                if phrases and size > MAX_HEAT_BYTES:
+                    break
+                phrases.append(json.loads(about) | {"plays": plays})
+                told.append((key,))
             body = {"phrases": phrases, "tiers": tiers}
             self._insert_event(db, "spoken", at, body)
-            db.conn.execute("DELETE FROM heat")
+            db.conn.executemany("DELETE FROM heat WHERE key = ?", told)
             db.conn.execute("DELETE FROM spoken")
             return True
 
@@ -329,6 +343,7 @@ class Book:
 
     def close(self) -> None:
         """Finish waiting writes and close the file."""
+        self._is_closed = True
         self.store.close()
 
     def _insert_event(
@@ -336,7 +351,7 @@ class Book:
     ) -> None:
         db.conn.execute(
             "INSERT INTO events (kind, at, body) VALUES (?, ?, ?)",
-            (kind, at, json.dumps(body, ensure_ascii=False)),
+            (kind, at, json.dumps(body)),
         )
         dropped = db.conn.execute(
             "DELETE FROM events WHERE number <= "

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, PublishRefused
 from common.protocol import reports, topics
 from common.protocol.reports import Event
@@ -20,6 +21,8 @@ from edge.sync.book import Book, Spoken
 
 BATCH = 20
 """Events sent before the first is acknowledged."""
+MAX_BODY_BYTES = 48 * 1024
+"""Of one event."""
 AFTER_REFUSAL_S = 60.0
 """Wait after the broker refused an event: someone has to let the box in again."""
 MAX_COUNTED = 1000
@@ -60,8 +63,12 @@ class Outbox:
             body: Its facts, plain JSON.
 
         Raises:
+            YaoheError: ``invalid_request``: too long, or no plain JSON.
             DatabaseGone: The disk is full or the file is being rebuilt.
         """
+        form = Event(life="0", number=0, kind=kind, at=0, body=dict(body))
+        if len(reports.encode(form)) > MAX_BODY_BYTES:
+            raise YaoheError("invalid_request", f"more than {MAX_BODY_BYTES} bytes")
         await wrap_future(self._book.add_event(kind, int(self._now()), body))
         self._news.set()
 
@@ -73,6 +80,8 @@ class Outbox:
             tier: Who began to speak.
         """
         self._tiers[tier] += 1
+        if spoken is not None and not _is_plain(spoken.text):
+            spoken = None
         if spoken is not None and (
             spoken in self._heat or len(self._heat) < MAX_COUNTED
         ):
@@ -139,3 +148,12 @@ class Outbox:
     async def _publish(self, event: Event) -> None:
         topic = topics.Event(self._chain, self._box, event.number)
         await self._link.publish(str(topic), reports.encode(event))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text can be written: half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -36,6 +36,7 @@ from edge.sync.trust import TrustDesk
 SHARDS = 16
 """Readers that the cloud may spread boxes over."""
 SAVE_COUNTS_S = 60.0
+AFTER_FAILURE_S = 5.0
 GATHER_S = 0.2
 """Metadata comes in several messages: wait so long before they are verified."""
 
@@ -182,7 +183,7 @@ class Sync:
 
     def start(self) -> None:
         """Begin; returns at once, whatever the network is like."""
-        self._tasks = [asyncio.create_task(self._run(), name="line")]
+        self._tasks = [asyncio.create_task(self._again(self._run), name="line")]
 
     async def stop(self) -> None:
         """Save what was counted, say goodbye, close the file."""
@@ -203,8 +204,8 @@ class Sync:
         await self._refresh()
         self._link.start()
         works: list[Coroutine[Any, Any, None]] = [
-            self._read(),
-            self._outbox.send_for_ever(),
+            self._again(self._read),
+            self._again(self._outbox.send_for_ever),
             self._every(self._ask, self._settings.tick_s, self._wake),
             self._every(self._report_state, self._settings.state_s, self._say_state),
             self._every(self._outbox.save_counts, SAVE_COUNTS_S),
@@ -212,6 +213,15 @@ class Sync:
             self._every(self._refresh, None, self._metadata_came),
         ]
         await asyncio.gather(*works)
+
+    async def _again(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something that does not end, and begin again when it fails."""
+        while True:
+            try:
+                await work()
+            except Exception:
+                log.exception("a part of the line failed; it begins again")
+            await asyncio.sleep(AFTER_FAILURE_S)
 
     async def _every(
         self,

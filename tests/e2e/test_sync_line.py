@@ -15,6 +15,7 @@ from edge.sync.book import Spoken
 from tests.lines import Line, until
 
 pytestmark = pytest.mark.broker
+EVENTS = 1000
 TEXTS = ["今日特价", "第12桌请取餐", "买一送一", "欢迎光临"]
 
 
@@ -107,8 +108,10 @@ async def test_counts_arrive_once_though_broker_and_cloud_were_gone(line: Line) 
     await until(lambda: box.sync is not None and box.sync.state().is_up)
     await line.stop_fleet()
     line.broker.stop(kill=True)
-    for number in range(300):
-        await box.sync.tell("door", {"n": number})
+    for first in range(0, EVENTS, 250):
+        await asyncio.gather(
+            *(box.sync.tell("door", {"n": n}) for n in range(first, first + 250))
+        )
     for _ in range(7):
         box.sync.count(spoken(TEXTS[0]), "edge")
     box.sync.count(spoken(TEXTS[0]), "cache")
@@ -124,11 +127,11 @@ async def test_counts_arrive_once_though_broker_and_cloud_were_gone(line: Line) 
             ]["n"]
         )
 
-    await until(lambda: counted() == 300)
+    await until(lambda: counted() == EVENTS)
     await until(lambda: line.office.boxes.list()[0].tiers == {"edge": 7, "cache": 1})
     assert box.sync is not None
     await until(lambda: box.sync is not None and box.sync.state().waiting == 0)
-    assert counted() == 300
+    assert counted() == EVENTS
 
 
 async def test_what_shops_say_most_is_rendered_for_all(line: Line) -> None:

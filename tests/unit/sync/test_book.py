@@ -9,6 +9,7 @@ import pytest
 
 from cloud.fleet.office import Office
 from cloud.fleet.settings import FleetSettings
+from common.protocol import reports
 from common.protocol.reports import Birth, Event
 from edge.sync.book import Book, Spoken
 
@@ -96,6 +97,21 @@ def test_counts_become_one_event_and_are_then_gone(
         ("甲", 7),
         ("乙", 1),
     ]
+
+
+def test_long_phrases_are_told_in_several_reports(
+    open_book: Callable[[], Book],
+) -> None:
+    book = open_book()
+    heat = {said(f"{n:02}" + "长" * 4000): n + 1 for n in range(10)}
+    book.add_counts(heat, {}).result()
+    while book.report_counts(1).result():
+        pass
+    events = book.waiting(100)
+    assert len(events) > 1
+    assert all(len(reports.encode(event)) < Event.MAX_BYTES for event in events)
+    told = [p["plays"] for event in events for p in event.body["phrases"]]
+    assert sorted(told) == list(range(1, 11))
 
 
 @pytest.fixture

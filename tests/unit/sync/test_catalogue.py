@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from common.errors import YaoheError
 from common.protocol.catalogue import Head, Log, Snapshot
 from common.protocol.cbor import decode
 from common.protocol.rendition import SentRendition
+from distill import signing
 from edge.sync.replica import Adoption, Replica
 
 SCOPE = "all"
@@ -219,6 +221,29 @@ def test_engine_that_chooses_readings_enters_only_when_checked(office: Office) -
     with pytest.raises(YaoheError, match="only after a check"):
         office.catalogue.put(SCOPE, unsure)
     assert office.catalogue.put(SCOPE, unsure, checked=True) == 1
+
+
+def test_new_key_signs_the_same_catalogue_again(
+    office: Office, tmp_path: Path, chain_keys: Path
+) -> None:
+    office.catalogue.put(SCOPE, rendition(1))
+    first = office.catalogue.published(SCOPE)
+    keys = tmp_path / "keys"
+    shutil.copytree(chain_keys, keys)
+    signing.replace_key(keys, "phrases")
+    office.repository.found(keys)
+    again = office.catalogue.published(SCOPE)
+    assert again.head.seq == first.head.seq
+    assert again.envelope != first.envelope
+
+
+def test_snapshot_of_yesterday_takes_no_space(office: Office) -> None:
+    office.catalogue.put(SCOPE, rendition(1))
+    first = office.catalogue.published(SCOPE)
+    office.catalogue.put(SCOPE, rendition(2))
+    office.catalogue.published(SCOPE)
+    with pytest.raises(YaoheError):
+        office.blobs.read(first.snapshot)
 
 
 def test_unchanged_catalogue_is_signed_once(
