@@ -120,6 +120,8 @@ def _groups(match: re.Match[str], state: Scan) -> str | None:
 
 
 def _model(match: re.Match[str], state: Scan) -> str | None:
+    if re.match(r"\s?(?:V|W|Hz|kW|A)(?![A-Za-z])", state.after(match.end(), 4)):
+        return None
     before = state.before(match.start(), 6)
     if re.search(r"(?<![A-Za-z])[A-Z][A-Za-z]{0,3}-?$", before):
         return spell_digits(match[0])

@@ -51,6 +51,8 @@ _CURRENCIES = {
 _SIGNS = "|".join(re.escape(s) for s in sorted(_CURRENCIES, key=len, reverse=True))
 
 
+_UNCOUNTED = frozenset("号 月 日 期 班 页 名 元 块 角 毛 分".split())
+"""Never counted after the slash of a price: 100元/50元 are two prices."""
 _PRICED = re.compile(
     r"(?:[\dA-Za-z元块角毛分圆币镑价起㎡℃]|[\d一二三四五六七八九十百千万半][一-龥]{1,4}|/[一-龥]{1,3})\s?$"
 )
@@ -92,7 +94,7 @@ def _per(match: re.Match[str], state: Scan) -> str | None:
     count = match["count"] or ""
     if count and (unit or "") not in COUNTED_BY_SLASH | {""}:
         return None
-    if count and match["han"] in ("号", "月", "日", "期", "班"):
+    if count and match["han"] in _UNCOUNTED:
         return None
     if count:
         count = amount(

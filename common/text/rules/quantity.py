@@ -29,9 +29,20 @@ def _percent(match: re.Match[str], state: Scan) -> str:
     return said
 
 
+def _negative(match: re.Match[str], state: Scan) -> str | None:
+    if re.search(r"[\dA-Za-z%℃]\s?$", state.before(match.start(), 2)):
+        return None
+    head = "千分之" if match["sign"] == "‰" else "百分之"
+    return "负" + head + _percent_word(state, match["one"])
+
+
+def _trend(match: re.Match[str], state: Scan) -> str:
+    return "上升" if match[1] == "↑" else "下降"
+
+
 def _fraction(match: re.Match[str], state: Scan) -> str | None:
     above, below = int(match[1]), int(match[2])
-    if below == 0 or above >= below or state.before(match.start(), 1) == "/":
+    if below == 0 or above >= below or state.before(match.start(), 1) in ("/", "第"):
         return None
     return f"{spell_integer(match[2])}分之{spell_integer(match[1])}"
 
@@ -158,6 +169,9 @@ def register(book: RuleBook) -> None:
         "d",
         rf"(?P<one>{NUMBER})%?(?:{TO}(?P<two>{NUMBER}))?\s?(?P<sign>[%‰％])(?:\s?vol(?![a-z]))?",
     )(_percent)
+    negative = rf"[-−](?P<one>{NUMBER})\s?(?P<sign>[%‰])"
+    add("percent.negative", "s", negative)(_negative)
+    add("percent.trend", "s", rf"([↑↓])\s?(?={NUMBER})")(_trend)
     add("fraction", "d", r"(\d{1,3})/(\d{1,3})(?![\d/.])")(_fraction)
     add("math.minus", "d", rf"({NUMBER})\s?[-−]\s?({NUMBER})(?=\s?=)")(_minus)
     add("number.science", "d", rf"({NUMBER})[eE]([-−]?)\+?(\d{{1,3}})(?![\dA-Za-z])")(
@@ -184,7 +198,7 @@ def register(book: RuleBook) -> None:
     add(
         "number.shorthand",
         "d",
-        rf"({NUMBER})([wW])(?=粉|人|阅|播放|销量|用户|次|份|件)",
+        rf"({NUMBER})([wW])(?=像素|粉|人|阅|播放|销量|用户|次|份|件)",
     )(_shorthand)
     add("number.hash", "d", r"(\d{1,3})#(?=汽油|柴油|楼|门|桌|窗|店|库)")(_hash)
     add("unit.inch", "d", rf"({NUMBER})(?:″|\"(?=屏|电视|显示|液晶|平板|手机))")(_inch)
@@ -196,6 +210,11 @@ def register(book: RuleBook) -> None:
     add("unit", "d", rf"(?P<number>{NUMBER})\s?(?P<unit>{UNIT}){GUARD}")(_unit)
     signs = "".join(unit for unit in SIGN_UNITS if len(unit) == 1)
     add("unit", "d", rf"(?P<number>{NUMBER})\s?(?P<unit>[{signs}])")(_unit)
+    add(
+        "number.fineness",
+        "d",
+        r"(9{3,4}|990|925|950|916|750)(?=足金|千足|纯?银|铂|[黄K]金)",
+    )(_definition)
     add("number.road", "d", r"(\d{3})(?=国道|省道|县道)")(_definition)
     add("number.metres", "d", r"(\d)米(\d{2})(?![\d.])")(_metres)
     add("time.minutes", "d", r"(\d{1,2})['′](\d{1,2})(?:\"|″|'')")(_minutes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from common.text.numbers import spell_digits, spell_number
-from common.text.rules.amounts import NUMBER, pair_word, plain
+from common.text.rules.amounts import NUMBER, TO, pair_word, plain, to_word
 from common.text.say_as import speak
 from common.text.scan import RuleBook, Scan, Token
 
@@ -89,6 +89,16 @@ def _temperature(match: re.Match[str], state: Scan) -> str | None:
     return f"零下{spell_number(plain(match[1]), pair=pair_word(state))}摄氏度"
 
 
+def _through_zero(match: re.Match[str], state: Scan) -> str | None:
+    if not _is_sign(match, state):
+        return None
+    low, high = (
+        spell_number(plain(part), pair=pair_word(state))
+        for part in (match[1], match[3])
+    )
+    return f"零下{low}{to_word(match, state)}零上{high}摄氏度"
+
+
 def _basement(match: re.Match[str], state: Scan) -> str | None:
     if not _is_sign(match, state):
         return None
@@ -107,5 +117,11 @@ def register(book: RuleBook) -> None:
         lambda match, state: "seven eleven"
     )
     add("floor.basement", "s", r"[-−－]([1-9])F(?![A-Za-z])")(_basement)
+    degrees = r"\s?(?:℃|°C|摄氏度|度)"
+    add(
+        "temperature.range",
+        "s",
+        rf"[-−]\s?({NUMBER})(?:{degrees})?{TO}({NUMBER}){degrees}",
+    )(_through_zero)
     add("temperature", "s", rf"[-−－]\s?({NUMBER})\s?(?:℃|°C)")(_temperature)
     add("number.negative", "s", rf"[-−－]({NUMBER})(?!\d|%)")(_minus)
