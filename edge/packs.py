@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from common.audio.pcm import Pcm
 from common.audio.provenance import AigcLabel, Provenance
@@ -17,6 +17,9 @@ from common.text import RULES_VERSION
 from common.text.symbols import TABLE_VERSION, Symbol
 from common.voice.pack import load_pack, starter_directory
 from common.voice.speak import Speaker
+
+if TYPE_CHECKING:
+    from common.trust.envelope import Keyring
 
 ENGINE = "packed"
 """Name of the engine in provenances."""
@@ -135,12 +138,15 @@ class Packs:
         return Packs(self._active, self.starter, came)
 
 
-def load(directory: Path, *, is_trusted: bool) -> LoadedPack:
+def load(
+    directory: Path, *, is_trusted: bool, keyring: Keyring | None = None
+) -> LoadedPack:
     """Check a pack, load its networks and speak a first time to nobody.
 
     Args:
         directory: The pack's folder.
         is_trusted: Whether the caller vouches for it; otherwise it needs a signature.
+        keyring: Whose signatures count; without it none does.
 
     Returns:
         The pack, ready to speak.
@@ -148,9 +154,9 @@ def load(directory: Path, *, is_trusted: bool) -> LoadedPack:
     Raises:
         YaoheError: ``pack_invalid`` with the reason.
     """
-    pack = load_pack(directory, trusted=is_trusted)
+    pack = load_pack(directory, trusted=is_trusted, keyring=keyring)
     return LoadedPack(
-        pack.label, pack.sha256, pack.manifest.quality, is_trusted, Speaker(pack)
+        pack.label, pack.sha256, pack.manifest.quality, True, Speaker(pack)
     )
 
 

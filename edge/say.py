@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from common.files import write_atomic
 from common.protocol.synthesis import SpeechRequest, parse_speech
 from common.speech import Speech, Whole, new_utterance
 from edge.account import Account
+from edge.ota.keys import trusted_keyring
 from edge.packs import Packs, load
 from edge.service import OPEN_TIMEOUT_S, Service
 from edge.settings import EdgeSettings
@@ -67,7 +68,11 @@ def say_to_file(
         raise YaoheError("invalid_request", f"no folder {out.parent}", param="out")
     if pack is None:
         return asyncio.run(_say(settings, request, out, None))
-    loaded = load(pack, is_trusted=is_unsigned)
+    if is_unsigned:
+        loaded = replace(load(pack, is_trusted=True), is_verified=False)
+    else:
+        keyring = trusted_keyring(settings.data)
+        loaded = load(pack, is_trusted=False, keyring=keyring)
     if request.voice not in loaded.voice.voices:
         request = request.model_copy(update={"voice": loaded.voice.voices[0]})
     return asyncio.run(_say(settings, request, out, Packs((loaded,), None)))

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from edge.hot import Hot
 from edge.keeper import Keeper
 from edge.metrics import EdgeMetrics
 from edge.ota.joining import desk_of
+from edge.ota.keys import trusted_keyring
 from edge.ota.service import Ota
 from edge.ota.slots import Speaking
 from edge.packs import LoadedPack, Packs, load, load_starter
@@ -260,7 +260,7 @@ class Service:
         """Load what is installed, and the box's own packs beneath it."""
         came = self.ota.load() if self.ota else {}
         try:
-            return _load_packs(self.settings.pack).switched(came)
+            return _load_packs(self.settings).switched(came)
         except YaoheError:
             if not came:
                 raise
@@ -318,12 +318,13 @@ def _warm_up() -> None:
         log.error("%s; nothing is kept", error.message)
 
 
-def _load_packs(active: Path | None) -> Packs:
+def _load_packs(settings: EdgeSettings) -> Packs:
     """Load the starter pack and the active one; a bad active pack is passed over."""
     packs: list[LoadedPack] = []
-    if active is not None:
+    if settings.pack is not None:
         try:
-            packs.append(load(active, is_trusted=False))
+            keyring = trusted_keyring(settings.data)
+            packs.append(load(settings.pack, is_trusted=False, keyring=keyring))
         except YaoheError as error:
             log.error("the active pack cannot be used: %s", error.message)
     try:

@@ -15,6 +15,7 @@ from securesystemslib.dsse import Envelope
 from common.errors import YaoheError
 from common.protocol import reports
 from common.protocol.job import PackJob
+from common.protocol.repair import CHUNK_BYTES
 from common.trust.roles import JOB_TYPE
 from distill import signing
 from edge.ota import download
@@ -269,7 +270,7 @@ async def test_box_that_restarts_goes_on_with_what_it_has(
     tmp_path: Path, cloud: Cloud
 ) -> None:
     box = Box(tmp_path / "box", cloud).start()
-    folder = cloud.make(padding=100 * download.CHUNK_BYTES)
+    folder = cloud.make(padding=100 * CHUNK_BYTES)
     cloud.publish(folder)
     await sent(box)
     # The manifest, the graphs, and then more than one checkpoint of the padding.
@@ -291,7 +292,7 @@ async def test_box_that_restarts_goes_on_with_what_it_has(
 async def test_part_file_that_lies_is_found_out(tmp_path: Path, cloud: Cloud) -> None:
     """Hints claim chunks that the file does not hold any more."""
     box = Box(tmp_path / "box", cloud).start()
-    cloud.publish(cloud.make(padding=100 * download.CHUNK_BYTES))
+    cloud.publish(cloud.make(padding=100 * CHUNK_BYTES))
     await sent(box)
     await pump(box, lambda: False, limit=70)
     await box.stop()

@@ -10,7 +10,6 @@ import multiprocessing
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -117,9 +116,7 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(
-    tmp_path_factory: pytest.TempPathFactory, chain_keys: Path
-) -> Iterator[Scene]:
+def scene(tmp_path_factory: pytest.TempPathFactory, chain_keys: Path) -> Scene:
     folder = tmp_path_factory.mktemp("faults")
     shutil.copytree(chain_keys, folder / "keys")
     return Scene(folder, folder / "keys")
