@@ -14,11 +14,11 @@ NUMBER = (
     r"(?:\.\d+)?"
 )
 """A number, thousands separators allowed."""
-TO = r"\s?(?P<to>[-~—–～〜∼－]{1,2}|至|到)\s?"
+TO = r"\s?(?P<to>-{1,2}|—{1,2}|[~–～〜∼－]|至|到)\s?"
 """A range connector."""
 
 _UNIT_AFTER = re.compile(r"\s?(?![℃°])" + UNIT + GUARD)
-_RANGE_AFTER = re.compile(r"\s?(?:[-~—–～〜∼－]{1,2}|至|到)\s?" + NUMBER)
+_RANGE_AFTER = re.compile(r"\s?(?:-{1,2}|—{1,2}|[~–～〜∼－]|至|到)\s?" + NUMBER)
 _FLAT = re.compile(r"2[室房]\d厅|[室房]2厅|厅2卫")
 """Rooms of a flat are counted; elsewhere 室 and 厅 are numbered."""
 _ORDINAL_BEFORE = re.compile(r"(?:第|初|周|星期|礼拜|编号|No\.?|NO\.?|[+×*=])\s?$")

@@ -78,3 +78,23 @@ def test_emoji_are_silent_by_rule() -> None:
 def test_the_tail_of_a_long_text_is_kept(length: int) -> None:
     text = "恭喜发财" * (length // 4) + "再见"
     assert read(text).surface[-2:] == ("zai4", "jian4")
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("-20~-10℃", "零下二十到零下十摄氏度"),
+        ("-3~5℃", "零下三到零上五摄氏度"),
+        ("气温 -5℃", "气温零下五摄氏度"),
+        ("-10%", "负百分之十"),
+        ("↓10%", "下降百分之十"),
+        ("1折-3折", "一折到三折"),
+        ("100元/50元", "一百元、五十元"),
+        ("99元生日", "九十九元生日"),
+        ("9.9爆款", "九点九爆款"),
+        ("6.18大促", "六一八大促"),
+        ("请101 102号", "请一百零一、一百零二号"),
+    ],
+)
+def test_a_sign_never_changes_its_meaning(text: str, spoken: str) -> None:
+    assert read(text).spoken == spoken
