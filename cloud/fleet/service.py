@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from cloud.fleet.office import Office
 from cloud.fleet.ranking import Ranking
 from cloud.fleet.rendering import Renderer, Speak, Wishes
+from common.endings import end
 from common.errors import YaoheError
 from common.mqtt import Delivery, Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import reports, topics
@@ -92,24 +94,19 @@ class Fleet:
 
     def start(self) -> None:
         """Begin; returns at once, whether or not there is a broker."""
-        works: tuple[Awaitable[None], ...] = (
+        works: tuple[Coroutine[Any, Any, None], ...] = (
             self._hear(),
             self._every(self._publish, LOOK_S),
             self._every(self._render, LOOK_S),
             self._every(self._rank, RANK_S),
             self._every(self._renew, RENEW_S),
         )
-        self._tasks = [asyncio.ensure_future(work) for work in works]
+        self._tasks = [asyncio.create_task(work) for work in works]
         self._link.start()
 
     async def stop(self) -> None:
         """Stop hearing and answering."""
-        tasks = [*self._tasks, *self._answering.values()]
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await end([*self._tasks, *self._answering.values()])
         await self._link.stop()
 
     async def _every(
@@ -178,7 +175,7 @@ class Fleet:
         """Answer a box, one question at a time; who is not answered asks again."""
         if box in self._answering or len(self._answering) >= MAX_BUSY_BOXES:
             return
-        task = asyncio.ensure_future(self._answer(box, need))
+        task = asyncio.create_task(self._answer(box, need))
         self._answering[box] = task
         task.add_done_callback(lambda _: self._answering.pop(box, None))
 

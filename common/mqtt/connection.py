@@ -120,12 +120,10 @@ class Connection:
         except (OSError, ValueError) as error:
             raise LinkDown(f"cannot connect: {error}") from None
         self._client.loop_start()
-        try:
-            await asyncio.wait_for(
-                asyncio.shield(self._opened), options.connect_timeout_s
-            )
-        except asyncio.TimeoutError:
-            raise LinkDown("the broker does not answer") from None
+        await asyncio.wait({self._opened}, timeout=options.connect_timeout_s)
+        if not self._opened.done():
+            raise LinkDown("the broker does not answer")
+        self._opened.result()
 
     async def ended(self) -> str:
         """Wait for the connection's end.

@@ -21,6 +21,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from common.endings import end
 from common.mqtt.connection import Connection, Received
 from common.mqtt.options import (
     MAX_UNDELIVERED,
@@ -104,9 +105,7 @@ class Link:
         """Say goodbye and leave."""
         if self._task is None:
             return
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await end([self._task])
         self._task = None
 
     async def wait_up(self) -> None:

@@ -13,11 +13,11 @@ import random
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.endings import end, heard
 from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import topics
@@ -187,11 +187,7 @@ class Sync:
 
     async def stop(self) -> None:
         """Save what was counted, say goodbye, close the file."""
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await end(self._tasks)
         await self._outbox.save_counts()
         await self._link.stop()
         await asyncio.to_thread(self._book.close)
@@ -234,8 +230,7 @@ class Sync:
         while True:
             jitter = random.uniform(0.5, 1.0)  # noqa: S311 - nothing to guess here
             pause = None if period_s is None else period_s * jitter
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(news.wait(), pause)
+            await heard(news, pause)
             news.clear()
             try:
                 await work()
