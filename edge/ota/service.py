@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -26,8 +24,9 @@ from common.errors import YaoheError
 from common.protocol.repair import Need
 from edge.db import DatabaseGone
 from edge.ota.depot import Depot
-from edge.ota.download import Asking, Part
+from edge.ota.download import Part
 from edge.ota.ledger import Ledger, Update
+from edge.ota.receiver import Receiver
 from edge.ota.refusal import Refused
 from edge.ota.slots import Slots, Speaking
 from edge.ota.trial import try_out
@@ -37,10 +36,6 @@ from edge.packs import LoadedPack
 
 LOOK_S = 2.0
 """How often an update is looked after, and the ledger for what others did."""
-CHECKPOINT = 32
-"""Chunks after which what came is noted."""
-MAX_FAULTS = 3
-"""Times a blob may come with a wrong digest."""
 HTTP_AFTER_S = 20.0
 """Seconds without a chunk over the line, after which HTTP is tried."""
 IDLE_S = 30.0
@@ -89,11 +84,7 @@ class Ota:
         self._cloud = cloud
         self._look_s = look_s
         self._http_after_s = http_after_s
-        self._parts: dict[str, Part] = {}
-        self._asking = Asking(time.monotonic)
-        self._faults: Counter[str] = Counter()
-        self._came_at = time.monotonic()
-        self._since_checkpoint = 0
+        self._receiver = Receiver(self._updater)
         self._turn = 0
         self._rest_s = look_s
         self._disk = asyncio.Lock()
@@ -133,7 +124,7 @@ class Ota:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=CANCEL_AGAIN_S)
         async with self._disk:
-            self._close_parts()
+            self._receiver.close()
         await asyncio.to_thread(self._ledger.close)
 
     async def offer(self, candidate: Candidate) -> None:
@@ -159,8 +150,7 @@ class Ota:
 
     def question(self) -> Need | None:
         """What to ask the cloud for now, if anything."""
-        wanted = self._asking.next(list(self._parts.values()))
-        return Need(blobs=wanted) if wanted else None
+        return self._receiver.question()
 
     async def take_chunk(self, digest: str, index: int, chunk: bytes) -> bool:
         """Take a chunk that came over the line.
@@ -174,17 +164,19 @@ class Ota:
             Whether the blob is one of ours.
         """
         async with self._disk:
-            part = self._parts.get(digest)
-            if part is None:
+            if digest not in self._receiver.parts:
                 return False
+            self._rest_s = self._look_s
             try:
-                is_complete = await asyncio.to_thread(self._take, part, index, chunk)
+                is_complete = await asyncio.to_thread(
+                    self._receiver.take, digest, index, chunk
+                )
             except (OSError, DatabaseGone) as error:
                 log.warning("a chunk is not kept: %s", error)
                 return True
         if is_complete:
             self._news.set()
-        elif self._asking.is_low:
+        elif self._receiver.is_low:
             self.wake()
         return True
 
@@ -219,35 +211,35 @@ class Ota:
                 await self._take_turn()
             finally:
                 async with self._disk:
-                    self._close_parts()
+                    self._receiver.close()
 
     async def _take_turn(self) -> None:
         """Go on with updates while anything comes of it."""
-        self._came_at = time.monotonic()
+        self._receiver.begin_turn()
         while updates := await asyncio.to_thread(self._ledger.open):
             await self._advance(updates[self._turn % len(updates)])
             await self._switch_if_changed()
-            if self._parts:
+            if self._receiver.parts:
                 await self._wait_for_chunks()
-            if time.monotonic() - self._came_at > IDLE_S:
+            if self._receiver.idle_s > IDLE_S:
                 return
 
     async def _wait_for_chunks(self) -> None:
         self.wake()
         await self._sleep(self._look_s)
-        if time.monotonic() - self._came_at > self._http_after_s:
+        if self._receiver.idle_s > self._http_after_s:
             await self._fetch_over_http()
 
     async def _advance(self, update: Update) -> None:
         """Take an update's next step; a refusal ends it."""
         try:
             async with self._disk:
-                self._check_faults()
-                if self._parts:
+                self._receiver.check_faults()
+                if self._receiver.parts:
                     return
                 missing = await asyncio.to_thread(self._missing, update)
                 if missing:
-                    await asyncio.to_thread(self._open, missing)
+                    await asyncio.to_thread(self._receiver.open, missing)
                     return
                 if update.state == "offered":
                     return
@@ -257,8 +249,8 @@ class Ota:
             await self._report(update, "committed", "")
         except Refused as refusal:
             async with self._disk:
-                self._close_parts()
-                self._faults.clear()
+                self._receiver.close()
+                self._receiver.forget_faults()
                 await asyncio.to_thread(self._updater.refuse, update, refusal)
             await self._report(update, "rolled_back", refusal.reason)
 
@@ -279,61 +271,17 @@ class Ota:
             self._ledger.move(update.manifest, "receiving")
         return missing
 
-    def _open(self, missing: Mapping[str, int]) -> None:
-        for sha256, size in missing.items():
-            part = self._updater.open_part(sha256, size)
-            self._parts[sha256] = part
-            if not part.missing:
-                self._adopt(part)
-
-    def _take(self, part: Part, index: int, chunk: bytes) -> bool:
-        """Write a chunk; tells whether its blob is done with."""
-        self._came_at = time.monotonic()
-        self._rest_s = self._look_s
-        self._asking.came(part.sha256, index)
-        if not part.write(index, chunk):
-            return False
-        if not part.missing:
-            self._adopt(part)
-            return True
-        self._since_checkpoint += 1
-        if self._since_checkpoint >= CHECKPOINT:
-            self._since_checkpoint = 0
-            self._ledger.keep_hints(part.sha256, part.sync())
-        return False
-
-    def _adopt(self, part: Part) -> None:
-        self._asking.forget(part.sha256)
-        if self._updater.adopt(part):
-            del self._parts[part.sha256]
-        else:
-            log.warning("blob %s came damaged", part.sha256[:12])
-            self._faults[part.sha256] += 1
-
-    def _check_faults(self) -> None:
-        for sha256, faults in self._faults.items():
-            if faults >= MAX_FAULTS:
-                raise Refused(
-                    "damaged", f"file {sha256[:12]} came damaged {faults} times"
-                )
-
-    def _close_parts(self) -> None:
-        for part in self._parts.values():
-            self._asking.forget(part.sha256)
-            part.close()
-        self._parts.clear()
-
     async def _fetch_over_http(self) -> None:
         """Ask the cloud itself for what the line does not bring."""
         if self._cloud is None:
             return
         async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client:
-            for part in list(self._parts.values()):
+            for part in list(self._receiver.parts.values()):
 
                 async def take(index: int, chunk: bytes, part: Part = part) -> None:
                     await self.take_chunk(part.sha256, index, chunk)
 
-                while part.missing and part.sha256 in self._parts:
+                while part.missing and part.sha256 in self._receiver.parts:
                     before = len(part.missing)
                     await fetch_range(
                         *(client, self._cloud, (part.sha256, part.size)),
