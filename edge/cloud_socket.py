@@ -29,8 +29,8 @@ from common.protocol.stream import (
     Resumed,
     ServerMessage,
     Started,
-    parse_server,
 )
+from common.protocol.stream_text import parse_server
 
 OPEN_TIMEOUT_S = 5.0
 PING_S = 5.0

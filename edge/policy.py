@@ -222,7 +222,18 @@ class Policy:
         return deadline_ms / 1000 - (time.monotonic() - turn.began)
 
     async def _last_resort(self, turn: Turn) -> Speech:
-        """The starter pack, in its own voice if need be; else the error."""
+        """The active pack whatever its rank, else the starter, else the error.
+
+        The starter may speak in a voice of its own, declared.
+        """
+        active = self._packs.active(turn.request.voice, turn.read.reading.dialect)
+        is_low = active is not None and active.quality < self._settings.min_quality
+        if active is not None and is_low and active is not self._packs.starter:
+            speech = await self._from_pack(
+                turn, active, "edge", "nothing better is left"
+            )
+            if speech is not None:
+                return speech
         starter = self._packs.starter
         if starter is not None:
             voice, dialect = turn.request.voice, turn.read.reading.dialect

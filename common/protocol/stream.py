@@ -14,19 +14,18 @@ Rules of this module:
   Opus stream (its first frame is flagged ``DISCONTINUITY``, ``pre_skip`` is how much of
   its beginning is dropped, ``samples`` how much is heard).
 * ``ack`` and ``resume`` count frames: all before ``seq`` have arrived.
-* Whatever arrives is a message or ``invalid_request``; fields nobody knows are ignored.
+* Fields that nobody knows are ignored; :mod:`common.protocol.stream_text` reads them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from common.audio.pcm import SAMPLE_RATE
-from common.errors import YaoheError, quoted
+from common.errors import YaoheError
 from common.protocol.frames import MAX_SEQ, MAX_STREAM
 from common.protocol.synthesis import (
     MAX_INPUT_CHARACTERS,
@@ -47,8 +46,6 @@ TOKEN_BYTES = 16
 """Chance in a token that resumes a stream."""
 
 Audio = Literal["opus", "pcm"]
-
-_M = TypeVar("_M", bound="Message")
 
 
 def _whole_number(value: object) -> object:
@@ -318,100 +315,3 @@ class Failed(Message):
 
 ClientMessage = Start | AddText | Flush | End | Cancel | Resume | Ack
 ServerMessage = Started | Resumed | Told | Spoken | Ended | Failed
-
-
-def _by_type(kinds: Iterable[type[Message]]) -> Mapping[str, type[Message]]:
-    return {kind.model_fields["type"].default: kind for kind in kinds}
-
-
-_CLIENT = _by_type(get_args(ClientMessage))
-_SERVER = _by_type(get_args(ServerMessage))
-
-
-def parse_client(data: str) -> ClientMessage:
-    """Read what a client sent.
-
-    Args:
-        data: One text message.
-
-    Returns:
-        The message; of ``start`` the speech request's fields are checked as well.
-
-    Raises:
-        YaoheError: ``invalid_request``, or for a ``start`` what its speech request is
-            refused for.
-    """
-    values = _object(data, MAX_CONTROL_BYTES)
-    message: Any = _parse(values, _CLIENT)
-    if isinstance(message, Start):
-        fields = SpeechRequest.model_fields.keys() | {"speaker"}
-        speech = {name: values[name] for name in values.keys() & fields}
-        # Without a text yet, one that is never spoken stands in.
-        parse_speech(
-            {**speech, "input": message.input or "-", "response_format": "pcm"}
-        )
-        message = message.model_copy(update={"speech": speech})
-    return message  # type: ignore[no-any-return]
-
-
-def stream_of(data: str | None) -> int | None:
-    """The stream that a message names, even if nothing else in it is right.
-
-    Args:
-        data: One text message.
-
-    Returns:
-        Its number; None where it names none.
-    """
-    try:
-        values = _object(data or "", MAX_CONTROL_BYTES)
-        return Message.model_validate(values).stream if "stream" in values else None
-    except (YaoheError, ValidationError):
-        return None
-
-
-def parse_server(data: str) -> ServerMessage:
-    """Read what a server sent.
-
-    Args:
-        data: One text message.
-
-    Returns:
-        The message.
-
-    Raises:
-        YaoheError: ``invalid_request``.
-    """
-    message: Any = _parse(_object(data, MAX_TOLD_BYTES), _SERVER)
-    return message  # type: ignore[no-any-return]
-
-
-def _object(data: str, limit: int) -> Mapping[str, Any]:
-    """The JSON object in a message."""
-    if len(data.encode("utf-8", "surrogatepass")) > limit:
-        raise _refused(f"longer than {limit} bytes")
-    try:
-        values = json.loads(data)
-    except (ValueError, RecursionError):
-        raise _refused("not JSON") from None
-    if not isinstance(values, dict):
-        raise _refused("not a JSON object")
-    return values
-
-
-def _parse(values: Mapping[str, Any], kinds: Mapping[str, type[_M]]) -> _M:
-    name = values.get("type")
-    kind = kinds.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise _refused(f"the type is {quoted(name)}; known are {', '.join(kinds)}")
-    try:
-        return kind.model_validate({**values, "speech": {}})
-    except ValidationError as refusal:
-        problem = refusal.errors(include_url=False, include_context=False)[0]
-        param = str(problem["loc"][0]) if problem["loc"] else None
-        raise _refused(f"{param}: {problem['msg']}", param) from None
-
-
-def _refused(reason: str, param: str | None = None) -> YaoheError:
-    """The error for text that is no control message."""
-    return YaoheError("invalid_request", f"not a stream message: {reason}", param=param)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.errors import YaoheError
+from common.kept import Hearing, Kept
 from common.protocol.frames import pack
 from common.protocol.stream import (
     Ack,
@@ -29,10 +30,9 @@ from common.protocol.stream import (
     Resumed,
     Start,
     Started,
-    parse_client,
-    stream_of,
 )
-from common.sessions import Hearing, Kept, Sessions
+from common.protocol.stream_text import parse_client, stream_of
+from common.sessions import Sessions
 from common.streaming.pace import Pace
 from common.streaming.speaking import Speak, Speaking
 

@@ -16,10 +16,10 @@ from typing import Any, cast
 
 from common.audio.pcm import SAMPLE_RATE
 from common.errors import YaoheError
+from common.kept import Kept
 from common.protocol.frames import Codec, Flags, Frame
 from common.protocol.stream import Ended, Failed, Spoken, Start, Told
 from common.protocol.synthesis import SpeechRequest, Tier
-from common.sessions import Kept
 from common.speech import Pauses, Speech, new_utterance
 from common.streaming.pace import Pace
 from common.streaming.payloads import OpusFrames, PcmFrames

@@ -77,7 +77,8 @@ class OpusSegment {
   take(data) {
     let samples = new Float32Array(data.numberOfFrames);
     data.copyTo(samples, { planeIndex: 0, format: "f32-planar" });
-    // Some browsers decode Opus to 48 kHz whatever they were told.
+    // Some browsers decode Opus to 48 kHz whatever they were told. What was encoded at
+    // 24 kHz holds nothing above 12 kHz, so every other sample says all.
     const factor = Math.round(data.sampleRate / RATE);
     data.close();
     if (factor > 1) {
@@ -118,8 +119,6 @@ class Stream {
     this.isOver = false;
     this.segment = null;
     this.told = [];
-    // Decoding is asynchronous, sound is not: segments play in their order.
-    this.order = Promise.resolve();
   }
 
   opening() {
@@ -191,6 +190,7 @@ function connect() {
     pause = FIRST_PAUSE_MS;
     line("on", "已连接 connected");
     if (speaking) send(speaking.opening());
+    voices();
   };
   socket.onmessage = event => {
     if (event.data instanceof ArrayBuffer) {
@@ -227,6 +227,8 @@ function say(text, options = {}) {
 
 function stop() {
   if (speaking) send({ type: "cancel", stream: speaking.number });
+  // What is still on its way is not played any more.
+  speaking = null;
   if (speaker) speaker.stop();
 }
 
@@ -274,7 +276,9 @@ function meter() {
 async function voices() {
   try {
     const listed = await (await fetch("/v1/audio/voices")).json();
+    const chosen = at("voice").value;
     at("voice").replaceChildren(...listed.data.map(one => new Option(one.id, one.id)));
+    if (listed.data.some(one => one.id === chosen)) at("voice").value = chosen;
   } catch { /* the box is not there yet; the socket's state says so */ }
 }
 
@@ -296,5 +300,4 @@ at("unlock").addEventListener("click", () => speaker.context.resume().then(look)
 at("how").textContent = hasCodecs()
   ? "Opus · WebCodecs" : "PCM：此页不是安全上下文 not a secure context";
 connect();
-voices();
 meter();

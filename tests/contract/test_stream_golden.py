@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from common.errors import YaoheError
-from common.protocol.stream import parse_client, parse_server
+from common.protocol.stream_text import parse_client, parse_server
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "stream.json").read_text("utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import YaoheError
-from common.protocol.stream import parse_client, parse_server, stream_of
+from common.protocol.stream_text import parse_client, parse_server, stream_of
 
 GOLDEN = json.loads(
     (Path(__file__).parents[2] / "contract" / "golden" / "stream.json").read_text(
