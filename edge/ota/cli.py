@@ -66,8 +66,8 @@ def list_packs(
         return
     for row in rows:
         where = " ".join(row["speaks"]) or "-"
-        why = f"  {row['reason']}: {row['detail']}" if row["reason"] else ""
-        typer.echo(f"{row['pack']:24} {row['state']:12} {where}{why}")
+        why = ": ".join(str(row[key]) for key in ("reason", "detail") if row[key])
+        typer.echo(f"{row['pack']:24} {row['state']:12} {where}  {why}".rstrip())
     if not rows:
         typer.echo("no pack came to this box; the starter pack speaks", err=True)
 

@@ -87,7 +87,7 @@ class Update(NamedTuple):
         attempt: How often a person asked for it.
         boots: Trials begun.
         reason: Why it was refused; empty otherwise.
-        detail: The same for people.
+        detail: The same for people, or what it waits for.
     """
 
     manifest: str
@@ -203,6 +203,16 @@ class Ledger:
         """
         self._change(lambda db: _move(db, manifest, state, values))
 
+    def note(self, manifest: str, detail: str) -> None:
+        """Note for people what an update waits for."""
+
+        def change(db: sqlite_utils.Database) -> None:
+            db.conn.execute(
+                "UPDATE updates SET detail = ? WHERE manifest = ?", (detail, manifest)
+            )
+
+        self._change(change)
+
     def begin_trial(self, manifest: str) -> None:
         """Note that a trial begins, before anything of the pack is loaded."""
 
@@ -223,7 +233,7 @@ class Ledger:
         """
 
         def change(db: sqlite_utils.Database) -> None:
-            _move(db, update.manifest, "committed", {})
+            _move(db, update.manifest, "committed", {"detail": ""})
             db.conn.executemany(
                 "INSERT INTO slots (voice, dialect, current) VALUES (?, ?, ?) "
                 "ON CONFLICT (voice, dialect) DO UPDATE SET previous = current, "

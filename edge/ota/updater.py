@@ -146,7 +146,9 @@ class Updater:
         missing = self.missing(manifest)
         needed = sum(missing.values())
         if (free := self.depot.free_bytes()) < needed:
-            raise NoRoom(needed, free)
+            refusal = NoRoom(needed, free)
+            self.ledger.note(update.manifest, refusal.message)
+            raise refusal
         for sha256, size in missing.items():
             self.open_part(sha256, size).close()
         if update.state in ("offered", "admitted"):

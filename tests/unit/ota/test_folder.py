@@ -222,7 +222,10 @@ def test_full_disk_is_no_fault_of_the_pack(
         patch.setattr(shop.updater.depot, "free_bytes", lambda: 1000)
         with pytest.raises(NoRoom):
             install(folder, keyring, shop.updater)
+    (update,) = shop.ledger.all()
+    assert (update.state, "needs" in update.detail) == ("offered", True)
     assert install(folder, keyring, shop.updater) is not None
+    assert shop.ledger.all()[0].detail == ""
 
 
 def test_two_processes_do_not_install_at_once(
