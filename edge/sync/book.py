@@ -153,19 +153,24 @@ class Book:
 
         return self.store.write(change)
 
-    def drop_metadata(self, keep: Iterable[str]) -> Future[None]:
-        """Forget all metadata but some files and the roots."""
-        names = {*keep}
+    def drop_older(self, versions: Mapping[str, int]) -> Future[None]:
+        """Forget metadata older than what is trusted; roots are needed in a row.
+
+        Args:
+            versions: Trusted versions by role. What is newer came meanwhile and stays.
+        """
+
+        def is_old(name: str) -> bool:
+            number, _, rest = name.partition(".")
+            role = rest.removesuffix(".json")
+            trusted = versions.get(role, 0) if role != "root" else 0
+            return number.isdigit() and int(number) < trusted
 
         def change(db: sqlite_utils.Database) -> None:
             known = db.conn.execute("SELECT name FROM metadata").fetchall()
             db.conn.executemany(
                 "DELETE FROM metadata WHERE name = ?",
-                [
-                    (name,)
-                    for (name,) in known
-                    if name not in names and not name.endswith(".root.json")
-                ],
+                [(name,) for (name,) in known if is_old(name)],
             )
 
         return self.store.write(change)

@@ -37,6 +37,10 @@ SHARDS = 16
 """Readers that the cloud may spread boxes over."""
 SAVE_COUNTS_S = 60.0
 AFTER_FAILURE_S = 5.0
+METADATA_FILTERS = 2
+"""The first of the filters are those of metadata."""
+AGAIN_S = 30.0
+"""Seconds after which metadata that did not come is asked for again."""
 GATHER_S = 0.2
 """Metadata comes in several messages: wait so long before they are verified."""
 
@@ -207,6 +211,7 @@ class Sync:
             self._every(self._outbox.save_counts, SAVE_COUNTS_S),
             self._every(self._outbox.report_counts, self._settings.report_s),
             self._every(self._refresh, None, self._metadata_came),
+            self._every(self._hear_again, AGAIN_S),
         ]
         await asyncio.gather(*works)
 
@@ -283,6 +288,12 @@ class Sync:
             if self._ota is not None:
                 await self._ota.trust_changed(self._trust.trusted)
             self._ask_soon()
+
+    async def _hear_again(self) -> None:
+        """Subscribe once more where metadata is lacking: the broker repeats it."""
+        if self._trust.is_lacking and self._link.is_up:
+            for topic in self._filters()[:METADATA_FILTERS]:
+                await self._link.subscribe(topic)
 
     def _ask_soon(self) -> None:
         """Ask after a random moment: thousands of boxes hear the same news at once."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common.errors import YaoheError
 from common.protocol import topics
-from common.trust.updater import Trusted, TrustUpdater
+from common.trust.updater import TOP_ROLES, Trusted, TrustUpdater
 from edge.clock import RELEASE_FLOOR_S
 from edge.sync.book import Book
 
@@ -31,6 +31,7 @@ class TrustDesk:
     Attributes:
         trusted: What is trusted; None until the first metadata held.
         refusal: Why the newest metadata was not taken up; None when it was.
+        is_lacking: Whether that is because a part of it did not come.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class TrustDesk:
         """
         self.trusted: Trusted | None = None
         self.refusal: str | None = None
+        self.is_lacking = False
         self._book = book
         self._wall = wall
         self._updater = TrustUpdater(folder, bootstrap, book, book)
@@ -76,6 +78,9 @@ class TrustDesk:
         if not content or len(content) > MAX_METADATA_BYTES:
             return
         if isinstance(topic, topics.Metadata):
+            if topic.role not in TOP_ROLES:
+                # Its keys stand in the targets; its own list is empty.
+                return
             name = f"{topic.version}.{topic.role}.json"
         else:
             name = "timestamp.json"
@@ -93,21 +98,13 @@ class TrustDesk:
                 self._updater.refresh, self._wall(), self._floor
             )
         except YaoheError as error:
-            if error.code != "not_ready":
+            self.is_lacking = error.code == "not_ready"
+            if not self.is_lacking:
                 log.error("metadata is refused: %s", error.message)
             self.refusal = error.message
             return False
-        self.trusted, self.refusal = trusted, None
-        versions = trusted.versions
-        await wrap_future(
-            self._book.drop_metadata(
-                [
-                    "timestamp.json",
-                    f"{versions['snapshot']}.snapshot.json",
-                    f"{versions['targets']}.targets.json",
-                ]
-            )
-        )
+        self.trusted, self.refusal, self.is_lacking = trusted, None, False
+        await wrap_future(self._book.drop_older(trusted.versions))
         await self.raise_floor(trusted.issued)
         return before is None or before.versions != trusted.versions
 

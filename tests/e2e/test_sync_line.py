@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from common.phrase import phrase_key
+from common.protocol import topics
 from common.text import RULES_VERSION, read
 from distill import signing
+from edge.sync import service
 from edge.sync.book import Spoken
+from edge.sync.trust import TrustDesk
 from tests.lines import Line, until
 
 pytestmark = pytest.mark.broker
@@ -157,6 +160,29 @@ async def test_clock_in_1970_is_reported_and_the_line_works(line: Line) -> None:
     await line.phrase(TEXTS[0])
     await line.converged()
     await until(lambda: line.office.boxes.list()[0].clock_suspect)
+
+
+async def test_metadata_that_was_lost_is_heard_again(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue that overflows loses messages, and no reconnect brings them back."""
+    monkeypatch.setattr(service, "AGAIN_S", 0.5)
+    lost: list[str] = []
+    take = TrustDesk.take
+
+    async def lose_once(desk: TrustDesk, topic: topics.Topic, content: bytes) -> None:
+        if "/tuf/targets/" in str(topic) and not lost:
+            lost.append(str(topic))
+            return
+        await take(desk, topic, content)
+
+    monkeypatch.setattr(TrustDesk, "take", lose_once)
+    line.start_fleet()
+    await asyncio.sleep(1)
+    line.box("shop-1").start()
+    await line.phrase(TEXTS[0])
+    await line.converged()
+    assert lost
 
 
 async def test_damaged_cache_is_filled_again(line: Line) -> None:

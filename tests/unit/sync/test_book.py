@@ -42,6 +42,16 @@ def test_marks_only_rise(open_book: Callable[[], Book]) -> None:
     assert book.versions() == {"root": 3, "timestamp:a": 9, "timestamp:b": 1}
 
 
+def test_metadata_that_came_meanwhile_is_kept(open_book: Callable[[], Book]) -> None:
+    book = open_book()
+    names = [f"{n}.{role}.json" for n in (1, 2, 3) for role in ("root", "targets")]
+    for name in (*names, "timestamp.json"):
+        book.keep_metadata(name, b"x").result()
+    book.drop_older({"root": 3, "targets": 2, "timestamp": 9}).result()
+    left = {name for name in (*names, "timestamp.json") if book.metadata(name)}
+    assert left == {*names, "timestamp.json"} - {"1.targets.json"}
+
+
 def test_events_keep_their_numbers_over_a_restart(
     open_book: Callable[[], Book],
 ) -> None:
