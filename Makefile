@@ -61,6 +61,7 @@ test: setup ## run all tests but the slow ones
 
 .PHONY: test-slow
 test-slow: setup-distill judge ## run the slow tests (installs torch and the recogniser)
+	@PYTHON="$(PYTHON)" deploy/system-packages browser tracer node
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
 .PHONY: check
