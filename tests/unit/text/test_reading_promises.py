@@ -83,6 +83,13 @@ def test_nothing_to_say_is_silent_and_not_unread(text: str) -> None:
     assert not reading.units
 
 
+@pytest.mark.parametrize("text", ["㈱", "㍿", "㋀", "\ufffd"])
+def test_a_word_in_one_character_or_a_lost_one_is_unread(text: str) -> None:
+    for asked in (text, f"好{text}"):
+        assert [gap.text for gap in read(asked).unread] == [text]
+    assert not read("热卖🔥㊗️★™").unread
+
+
 @pytest.mark.parametrize("text", ["𠮷", "\ud800", "한국", "ไทย", "Привет"])
 def test_a_script_nobody_reads_is_unread(text: str) -> None:
     reading = read(f"好{text}")

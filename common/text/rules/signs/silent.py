@@ -12,12 +12,18 @@ from common.text.scan import RuleBook, Scan, Token
 
 _FIRST_PICTURE = 0x2600
 """Symbols from here on are pictures, earlier ones ornaments."""
+_WRITTEN = frozenset(map(chr, range(0x3200, 0x3400))) - {"㊗", "㊙"}
+"""Words in one character, such as ㈱ and ㍿; the two left out are emoji."""
+_REPLACED = "\ufffd"
+"""Stands where a character was lost on its way."""
 
 
 @lru_cache(maxsize=4096)
 def silent_rule(character: str) -> str:
     """The rule by which a character is silent, or ``unread``."""
     category = unicodedata.category(character)
+    if character in _WRITTEN or character == _REPLACED:
+        return UNREAD_RULE
     if character in QUOTES:
         return "silent.quote"
     if category in ("Zs", "Zl", "Zp") or character == "\t":
