@@ -106,7 +106,9 @@ def test_a_body_that_never_ends_ends_with_its_client(
     box: Box, client: httpx.Client
 ) -> None:
     address = urlsplit(box.address)
-    for head in (b"POST /v1/audio/speech HTTP/1.1\r\nHost: b\r\nContent-Length: 99\r\n\r\n{",):
+    for head in (
+        b"POST /v1/audio/speech HTTP/1.1\r\nHost: b\r\nContent-Length: 99\r\n\r\n{",
+    ):
         cut = socket.create_connection((address.hostname, address.port or 0))
         cut.sendall(head)
         cut.close()
