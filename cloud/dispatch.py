@@ -35,7 +35,7 @@ from common.protocol.synthesis import (
 )
 from common.receipts import ReceiptBook
 from common.speech import Speech, Whole, require_speakable
-from common.text import RULES_VERSION, read
+from common.text import RULES_VERSION, LexiconFile, read
 from common.text.receipt import Receipt
 from common.text.symbols import TABLE_VERSION
 
@@ -67,6 +67,8 @@ class Dispatch:
         self._settings = settings
         self._metrics = metrics
         self._receipts = receipts
+        own = settings.lexicon
+        self._lexicon = LexiconFile(own) if own is not None else None
         self._renditions = Renditions(settings.cache.max_bytes)
         self._admission = Admission(engine.slots, settings.queue.capacity)
         metrics.queue.set_function(lambda: self._admission.waiting)
@@ -89,7 +91,14 @@ class Dispatch:
         began = time.monotonic()
         dialect, substituted = self._dialect(request)
         # Thousands of characters take longer than the loop may stand still.
-        reading = await asyncio.to_thread(read, request.input, dialect)
+        reading = await asyncio.to_thread(
+            read,
+            request.input,
+            dialect,
+            lexicon=self._lexicon.current() if self._lexicon else None,
+            context=request.context,
+            ssml=request.ssml,
+        )
         require_speakable(reading, request)
         receipt = Receipt(utterance, reading, self.engine.enforced)
         self._receipts.keep(receipt)

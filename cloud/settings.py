@@ -118,6 +118,7 @@ class CloudSettings(BaseSettings):
 
     Attributes:
         data: Where the cloud keeps its state and downloaded engines.
+        lexicon: File of readings that hold for all shops, read again when it changes.
         engine: What speaks.
         queue: Who waits.
         cache: What is kept.
@@ -130,6 +131,7 @@ class CloudSettings(BaseSettings):
     model_config = tier_config("cloud")
 
     data: Path = Field(default_factory=cloud_data)
+    lexicon: Path | None = None
     engine: EngineSettings = EngineSettings()
     queue: QueueSettings = QueueSettings()
     cache: CacheSettings = CacheSettings()

@@ -21,6 +21,7 @@ from common import log
 from common.errors import YaoheError
 from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE
 from common.settings import settings_error
+from common.text import Lexicon, LexiconFile
 from common.version import VERSION
 from edge.ota.cli import packs
 from edge.settings import EdgeSettings
@@ -45,6 +46,14 @@ app.add_typer(packs, name="packs")
 Dialect = Annotated[
     str, typer.Option(help="zh Mandarin, gd Cantonese, sc Chengdu dialect.")
 ]
+OwnWords = Annotated[
+    Path | None, typer.Option("--lexicon", help="File of your own readings.")
+]
+Context = Annotated[
+    str | None,
+    typer.Option(help="What numbers are about: price, date, time, telephone, digits."),
+]
+Ssml = Annotated[bool, typer.Option("--ssml", help="The text is marked up.")]
 
 
 def main() -> None:
@@ -78,6 +87,12 @@ def _settings(**given: Any) -> EdgeSettings:
         return EdgeSettings(**{name: v for name, v in given.items() if v is not None})
     except ValidationError as refusal:
         raise settings_error(refusal, "edge") from None
+
+
+def _own_words(settings: EdgeSettings) -> Lexicon | None:
+    """The lexicon that the settings name; a mistake in it is an error here."""
+    own = settings.lexicon
+    return None if own is None else LexiconFile(own).require()
 
 
 def _version(is_wanted: bool) -> None:
@@ -120,6 +135,9 @@ def say(
         bool,
         typer.Option("--skip-unreadable", help="Leave out what nobody can read."),
     ] = False,
+    lexicon: OwnWords = None,
+    context: Context = None,
+    ssml: Ssml = False,
 ) -> None:
     """Say a text into a file, without any server.
 
@@ -128,14 +146,18 @@ def say(
     from edge.say import say_to_file
 
     log.set_up("warning")
+    settings = _settings(lexicon=lexicon)
+    _own_words(settings)
     told = say_to_file(
-        _settings(),
+        settings,
         {
             "input": text,
             "dialect": dialect,
             "voice": voice,
             "speed": speed,
             "on_unreadable": "skip" if skip_unreadable else "fail",
+            "context": context,
+            "ssml": ssml,
         },
         out,
         pack=pack,
@@ -227,14 +249,22 @@ def read(
             "one a line, and print one a line.",
         ),
     ] = False,
+    lexicon: OwnWords = None,
+    context: Context = None,
+    ssml: Ssml = False,
 ) -> None:
     """Show how a text is read, syllable by syllable, and by which rule."""
     from edge import reading
 
+    own = _own_words(_settings(lexicon=lexicon))
     if as_lines:
-        if not reading.read_lines(sys.stdin.buffer, sys.stdout):
+        if not reading.read_lines(sys.stdin.buffer, sys.stdout, own):
             raise typer.Exit(BAD_INPUT)
         return
     if not text:
         raise YaoheError("nothing_to_say", "give a text, or --jsonl")
-    typer.echo(reading.read_one(text, dialect, as_json=as_json))
+    typer.echo(
+        reading.read_one(
+            text, dialect, as_json=as_json, lexicon=own, context=context, ssml=ssml
+        )
+    )

@@ -27,6 +27,7 @@ from common.protocol.synthesis import (
     unknown_voice,
 )
 from common.speech import Speech, require_speakable
+from common.text.carry import carried
 from common.text.receipt import Receipt
 from edge.begun import Begun
 from edge.keeper import Finished
@@ -198,7 +199,8 @@ class Policy:
             turn.passed.append("no time left for the cloud")
             return None
         try:
-            speech = await self._cloud.speak(turn.request, turn.utterance, left_s)
+            asked = _with_own_words(turn)
+            speech = await self._cloud.speak(asked, turn.utterance, left_s)
         except YaoheError as error:
             turn.passed.append(f"the cloud answered {error.code}")
             turn.error = error
@@ -295,7 +297,12 @@ class Policy:
 
     async def _open(self, request: SpeechRequest, utterance: str, began: float) -> Turn:
         """Read a request and refuse what must not be spoken."""
-        read = await self._readings.read(request.input, request.dialect)
+        read = await self._readings.read(
+            request.input,
+            request.dialect,
+            context=request.context,
+            ssml=request.ssml,
+        )
         require_speakable(read.reading, request)
         return Turn(request, utterance, read, read.key(request), began)
 
@@ -329,3 +336,12 @@ class Policy:
             "Mandarin stand in",
             param="dialect",
         )
+
+
+def _with_own_words(turn: Turn) -> SpeechRequest:
+    """The request for the cloud, which does not know the shop's lexicon."""
+    request = turn.request
+    if not turn.read.lexicon_sha256:
+        return request
+    text = carried(turn.read.reading, ssml=request.ssml)
+    return request.model_copy(update={"input": text})

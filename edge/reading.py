@@ -6,38 +6,54 @@ import json
 from typing import IO, Any
 
 from common.errors import YaoheError
-from common.protocol.synthesis import DEFAULT_DIALECT, mended
-from common.text import read
+from common.protocol.synthesis import DEFAULT_DIALECT, mended, require_context
+from common.text import Lexicon, read
 from common.text.receipt import UNREAD_RULE, Reading
 
 
-def read_one(text: str, dialect: str, *, as_json: bool) -> str:
+def read_one(
+    text: str,
+    dialect: str,
+    *,
+    as_json: bool,
+    lexicon: Lexicon | None = None,
+    context: str | None = None,
+    ssml: bool = False,
+) -> str:
     """Read one text.
 
     Args:
         text: Any string.
         dialect: ``zh``, ``gd`` or ``sc``.
         as_json: Whether a program will read the answer.
+        lexicon: The shop's own readings.
+        context: What ambiguous forms are about.
+        ssml: Whether the text is marked up.
 
     Returns:
         One JSON object, or lines for a person.
 
     Raises:
-        YaoheError: ``unknown_dialect`` or ``input_too_long``.
+        YaoheError: ``unknown_dialect``, ``input_too_long`` or ``invalid_request``.
     """
-    reading = read(mended(text), dialect)
+    require_context(context)
+    reading = read(mended(text), dialect, lexicon=lexicon, context=context, ssml=ssml)
     if as_json:
         return json.dumps(reading.as_dict(), ensure_ascii=False)
     return "\n".join(_told(reading))
 
 
-def read_lines(source: IO[bytes], target: IO[str]) -> bool:
+def read_lines(
+    source: IO[bytes], target: IO[str], lexicon: Lexicon | None = None
+) -> bool:
     """Read one JSON object a line, write one a line, in order, as they come.
 
     Args:
-        source: Lines ``{"id", "text", "dialect"}``; ``dialect`` may be absent.
+        source: Lines ``{"id", "text", "dialect", "context", "ssml"}``; all but
+            ``text`` may be absent.
         target: Receives ``{"id", "spoken", "syllables", "surface", "spans",
             "unread"}``, or ``{"id", "error"}`` for a line that is not right.
+        lexicon: The shop's own readings.
 
     Returns:
         Whether every line was right.
@@ -46,7 +62,7 @@ def read_lines(source: IO[bytes], target: IO[str]) -> bool:
     for line in source:
         if not line.strip():
             continue
-        answer = _answer(line)
+        answer = _answer(line, lexicon)
         is_right = is_right and "error" not in answer
         # ASCII: whatever the terminal's encoding is, a program can read it.
         target.write(json.dumps(answer) + "\n")
@@ -54,7 +70,7 @@ def read_lines(source: IO[bytes], target: IO[str]) -> bool:
     return is_right
 
 
-def _answer(line: bytes) -> dict[str, Any]:
+def _answer(line: bytes, lexicon: Lexicon | None) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError):
@@ -64,8 +80,16 @@ def _answer(line: bytes) -> dict[str, Any]:
         name = asked.get("id") if isinstance(asked, dict) else None
         return {"id": name, **error.as_body()}
     dialect = asked.get("dialect") or DEFAULT_DIALECT
+    context = str(asked.get("context") or "")
     try:
-        reading = read(mended(asked["text"]), str(dialect))
+        require_context(context)
+        reading = read(
+            mended(asked["text"]),
+            str(dialect),
+            lexicon=lexicon,
+            context=context,
+            ssml=asked.get("ssml") is True,
+        )
     except YaoheError as error:
         return {"id": asked.get("id"), **error.as_body()}
     return {"id": asked.get("id"), **reading.as_dict()}

@@ -1,8 +1,8 @@
 """Readings that the box remembers: a text is read once, not every time it plays.
 
 Rules: at most ``capacity`` texts, the least recently used leaves first; long texts are
-never remembered, so memory stays small; other words in the lexicon or other rules make
-every remembered reading another one.
+never remembered, so memory stays small; another state of the lexicon, another hint or
+other rules make it another reading.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from common.phrase import phrase_key
 from common.protocol.synthesis import SpeechRequest
-from common.text import RULES_VERSION, Lexicon, read
+from common.text import RULES_VERSION, Lexicon, LexiconFile, read
+from common.text.lexicon import RULES as LEXICON_RULES
 from common.text.receipt import Reading
 
 MAX_REMEMBERED_CHARACTERS = 400
@@ -26,6 +27,7 @@ MAX_KEYS = 16
 """Voices and styles of one text whose keys are remembered."""
 
 Style = tuple[str, float, float, float]
+Asked = tuple[str, str, str, str, bool, int]
 
 
 @dataclass
@@ -35,7 +37,8 @@ class Read:
     Attributes:
         reading: What will be said.
         symbols_sha256: Digest of its symbols.
-        lexicon_sha256: Digest of the store lexicon it was read with; empty without.
+        lexicon_sha256: Digest of the store lexicon that decided some of it; empty where
+            none did.
     """
 
     reading: Reading
@@ -71,40 +74,50 @@ class Read:
 class Readings:
     """Texts and how they are read."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, lexicon: LexiconFile | None = None) -> None:
         """Start empty.
 
         Args:
             capacity: Texts remembered at most.
+            lexicon: The store's own words; looked at before each text.
         """
         self._capacity = capacity
-        self._lexicon: Lexicon | None = None
-        self._lexicon_sha256 = ""
-        self._known: OrderedDict[tuple[str, str, str, int], Read] = OrderedDict()
+        self._file = lexicon
+        self._known: OrderedDict[Asked, Read] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    @property
-    def lexicon_sha256(self) -> str:
-        """Digest of the store lexicon in use; empty without one."""
-        return self._lexicon_sha256
-
-    def use_lexicon(self, lexicon: Lexicon | None, sha256: str) -> None:
-        """Read with a store's own words from now on.
+    def lexicon_sha256(self, reading: Reading) -> str:
+        """Say which store lexicon a reading needs.
 
         Args:
-            lexicon: The words; None for none.
-            sha256: Digest of the file they came from.
-        """
-        self._lexicon, self._lexicon_sha256 = lexicon, sha256
+            reading: A reading made here just now.
 
-    async def read(self, text: str, dialect: str) -> Read:
+        Returns:
+            Its digest, hex; empty for a reading that anybody would arrive at.
+        """
+        return _digest(reading, self._lexicon)
+
+    @property
+    def _lexicon(self) -> Lexicon | None:
+        return None if self._file is None else self._file.current()
+
+    async def read(
+        self,
+        text: str,
+        dialect: str,
+        *,
+        context: str | None = None,
+        ssml: bool = False,
+    ) -> Read:
         """Read a text, or remember how it was read.
 
         Args:
             text: Any string.
             dialect: ``zh``, ``gd`` or ``sc``.
+            context: What ambiguous forms are about.
+            ssml: Whether the text is marked up.
 
         Returns:
             The reading.
@@ -112,23 +125,34 @@ class Readings:
         Raises:
             YaoheError: As :func:`common.text.read`.
         """
-        known = (text, dialect, self._lexicon_sha256, RULES_VERSION)
+        lexicon = self._lexicon
+        digest = lexicon.digest if lexicon else ""
+        known = (text, dialect, digest, context or "", ssml, RULES_VERSION)
         found = self._known.get(known)
         if found is not None:
             self._known.move_to_end(known)
             return found
         if len(text) > MAX_INLINE_CHARACTERS:
-            found = await asyncio.to_thread(self._read, text, dialect)
+            found = await asyncio.to_thread(
+                _read, text, dialect, lexicon, context, ssml
+            )
         else:
-            found = self._read(text, dialect)
+            found = _read(text, dialect, lexicon, context, ssml)
         if len(text) <= MAX_REMEMBERED_CHARACTERS:
             self._known[known] = found
             while len(self._known) > self._capacity:
                 self._known.popitem(last=False)
         return found
 
-    def _read(self, text: str, dialect: str) -> Read:
-        reading = read(text, dialect, lexicon=self._lexicon)
-        symbols = json.dumps(reading.symbols, separators=(",", ":")).encode()
-        digest = hashlib.sha256(symbols).hexdigest()
-        return Read(reading, digest, self._lexicon_sha256)
+
+def _read(
+    text: str, dialect: str, lexicon: Lexicon | None, context: str | None, ssml: bool
+) -> Read:
+    reading = read(text, dialect, lexicon=lexicon, context=context, ssml=ssml)
+    symbols = json.dumps(reading.symbols, separators=(",", ":")).encode()
+    return Read(reading, hashlib.sha256(symbols).hexdigest(), _digest(reading, lexicon))
+
+
+def _digest(reading: Reading, lexicon: Lexicon | None) -> str:
+    is_own = any(span.rule in LEXICON_RULES for span in reading.spans)
+    return lexicon.digest if lexicon and is_own else ""

@@ -18,7 +18,7 @@ from common.phrase import phrase_key
 from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE, SpeechRequest
 from common.receipts import ReceiptBook
 from common.speech import Speech
-from common.text import read
+from common.text import LexiconFile, read
 from edge.account import Account
 from edge.cache import Cache
 from edge.clock import SAVE_EVERY_S, Clock
@@ -103,7 +103,10 @@ class Service:
             keep_s=settings.cache.max_rendition_s,
         )
         self.hot = Hot(settings.cache.hot_bytes)
-        self.readings = Readings(settings.cache.readings)
+        own = settings.lexicon
+        self.readings = Readings(
+            settings.cache.readings, LexiconFile(own) if own is not None else None
+        )
         self.failure: str | None = None
         self.started = time.monotonic()
         self.tiers: Counter[str] = Counter()
@@ -184,7 +187,10 @@ class Service:
         self.receipts.keep(Account.of(speech))
         self.tiers[speech.tier] += 1
         if self.line is not None:
-            said = spoken(request, speech, self.readings.lexicon_sha256)
+            lexicon = self.readings.lexicon_sha256(speech.receipt.reading)
+            # The cloud renders in advance what it reads from the text alone.
+            is_plain = not (request.ssml or request.context)
+            said = spoken(request, speech, lexicon) if is_plain else None
             self.line.count(said, speech.tier)
         self.metrics.utterances.labels(speech.tier).inc()
         waited_ms = speech.first_audio_ms or 0.0

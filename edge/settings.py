@@ -127,6 +127,7 @@ class EdgeSettings(BaseSettings):
     Attributes:
         data: Folder of the box's state.
         pack: Folder of the active pack; the shipped starter pack when absent.
+        lexicon: File of the shop's own readings, read again whenever it changes.
         http: The door on the shop's network.
         cache: What is kept.
         synthesis: How much work at a time.
@@ -141,6 +142,7 @@ class EdgeSettings(BaseSettings):
 
     data: Path = Field(default_factory=edge_data)
     pack: Path | None = None
+    lexicon: Path | None = None
     http: HttpSettings = HttpSettings()
     cache: CacheSettings = CacheSettings()
     synthesis: SynthesisSettings = SynthesisSettings()

@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from common.errors import Code, YaoheError, quoted
+from common.text.say_as import CONTEXTS
 from common.text.symbols import DIALECTS
 
 Tier = Literal["cache", "edge", "cloud", "last-resort"]
@@ -124,6 +125,9 @@ class SpeechRequest(BaseModel):
         receipt: Whether the reading receipt is wanted in the answer.
         pitch: Shift in semitones.
         volume: Gain in decibels.
+        context: What ambiguous forms are about, such as ``price`` or ``date``; one of
+            ``common.text.say_as.CONTEXTS``.
+        ssml: Whether the input is marked up.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -147,6 +151,8 @@ class SpeechRequest(BaseModel):
         0.0
     )
     volume: Annotated[Number, Field(ge=MIN_VOLUME_DB, le=MAX_VOLUME_DB)] = 0.0
+    context: Annotated[Text, Field(max_length=MAX_NAME_CHARACTERS)] | None = None
+    ssml: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -226,7 +232,26 @@ def parse_speech(values: object) -> SpeechRequest:
         raise unknown_dialect(request.dialect, param=spelled)
     if len(request.voice) > MAX_NAME_CHARACTERS or not _NAME.fullmatch(request.voice):
         raise unknown_voice(request.voice)
+    require_context(request.context)
     return request
+
+
+def require_context(context: str | None) -> None:
+    """Refuse a hint that would not be understood: a misspelt one helps nobody.
+
+    Args:
+        context: The hint; None or empty for none.
+
+    Raises:
+        YaoheError: ``invalid_request``.
+    """
+    if context and context not in CONTEXTS:
+        raise YaoheError(
+            "invalid_request",
+            f"no context named {quoted(context)}; known are "
+            f"{', '.join(sorted(CONTEXTS))}",
+            param="context",
+        )
 
 
 def unknown_voice(voice: str) -> YaoheError:

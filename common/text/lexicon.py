@@ -9,6 +9,7 @@ comment line. A line that cannot be understood rejects the whole file, by number
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,9 +21,14 @@ from common.text import forms
 from common.text.pieces import parse_reading
 from common.text.symbols import DIALECTS
 
+RULES = frozenset(("lexicon.reading", "lexicon.text"))
+"""Rules of spans that a lexicon decided."""
 MAX_ENTRIES = 20_000
 MAX_WORD = 64
 """Longest word of a lexicon, characters."""
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ def _guarded(word: str) -> str:
 class LexiconFile:
     """A lexicon that follows its file: edited, it holds from the next reading on.
 
-    A broken edit keeps the last good state and says so in :attr:`problem`.
+    A broken edit keeps the last good state and says so in :attr:`problem` and the log.
     """
 
     def __init__(self, path: Path) -> None:
@@ -184,5 +190,20 @@ class LexiconFile:
         except (OSError, UnicodeDecodeError) as error:
             self.problem = f"{self._path.name}: {error}"
         except YaoheError as error:
-            self.problem = f"{self._path.name}: {error}"
+            self.problem = f"{self._path.name}: {error.message}"
+        if self.problem:
+            _log.warning("the lexicon is kept as it was: %s", self.problem)
         return self._lexicon
+
+    def require(self) -> Lexicon:
+        """The lexicon, where a mistake in it must not go unnoticed.
+
+        Raises:
+            YaoheError: ``invalid_request`` with the wrong line.
+            OSError: The file cannot be read.
+        """
+        with self._path.open("rb"):
+            lexicon = self.current()
+        if self.problem:
+            raise YaoheError("invalid_request", self.problem, param="lexicon")
+        return lexicon

@@ -11,7 +11,11 @@ from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
 from common.errors import YaoheError
-from common.protocol.synthesis import MAX_INPUT_CHARACTERS, mended
+from common.protocol.synthesis import (
+    MAX_INPUT_CHARACTERS,
+    mended,
+    require_context,
+)
 from common.version import VERSION
 from edge.api.deps import ServicePart
 from edge.doctor import look
@@ -62,7 +66,11 @@ async def status(service: ServicePart) -> dict[str, Any]:
 
 @router.get("/v1/reading")
 async def reading(
-    service: ServicePart, text: str = "", dialect: str = "zh"
+    service: ServicePart,
+    text: str = "",
+    dialect: str = "zh",
+    context: str = "",
+    ssml: bool = False,
 ) -> dict[str, Any]:
     """Read a text and say why it is read so; nothing is spoken."""
     if len(text) > MAX_INPUT_CHARACTERS:
@@ -71,5 +79,8 @@ async def reading(
             f"text is longer than {MAX_INPUT_CHARACTERS} characters",
             param="text",
         )
-    found = await service.readings.read(mended(text), dialect)
+    require_context(context)
+    found = await service.readings.read(
+        mended(text), dialect, context=context, ssml=ssml
+    )
     return {"text": found.reading.text, "dialect": dialect, **found.reading.as_dict()}

@@ -26,6 +26,7 @@ async def make_box(tmp_path: Path) -> AsyncIterator[MakeBox]:
         cache: CacheSettings | None = None,
         synthesis: SynthesisSettings | None = None,
         data: Path = tmp_path / "box",
+        lexicon: Path | None = None,
         **options: object,
     ) -> Service:
         active = [pack(v) if isinstance(v, TinyVoice) else v for v in voices]
@@ -36,6 +37,7 @@ async def make_box(tmp_path: Path) -> AsyncIterator[MakeBox]:
         )
         settings = EdgeSettings(
             data=data,
+            lexicon=lexicon,
             policy=(policy or PolicySettings()).model_copy(
                 # A busy machine must not change who speaks.
                 update={"deadline_ms": 600_000}

@@ -197,3 +197,69 @@ def test_doctor_fails_where_the_box_cannot_keep_anything(
     result = run.invoke(app, ["doctor"])
     assert result.exit_code == 1
     assert "YAOHE_EDGE_DATA" in result.stdout
+
+
+OWN = "说服\tshui4 fu2\n6.18\t=六月十八日\n"
+
+
+def reads(*arguments: str) -> tuple[int, str, str]:
+    result = run.invoke(app, ["read", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_read_shows_what_the_lexicon_decided(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    own.write_text(OWN, "utf-8")
+    code, printed, _ = reads("6.18说服你", "--lexicon", str(own))
+    assert code == 0
+    assert "六月十八日说服你" in printed
+    assert "lexicon.reading" in printed
+    assert "shui4 fu2" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spoken"),
+    [
+        (["10.9", "--context", "date"], "十月九日"),
+        (["<say-as interpret-as='digits'>12</say-as>桌", "--ssml"], "一二桌"),
+    ],
+)
+def test_read_takes_a_hint_and_markup(arguments: list[str], spoken: str) -> None:
+    code, printed, _ = reads(*arguments, "--json")
+    assert code == 0
+    assert json.loads(printed)["spoken"] == spoken
+
+
+@pytest.mark.parametrize("command", ["read", "say"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("只有一列\n", "lexicon line 1"), (None, "No such file")],
+)
+def test_a_broken_lexicon_is_told_and_not_passed_over(
+    command: str, content: str | None, told: str, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.tsv"
+    if content is not None:
+        own.write_text(content, "utf-8")
+    more = ["--out", str(tmp_path / "a.wav")] if command == "say" else []
+    result = run.invoke(app, [command, "你好", "--lexicon", str(own), *more])
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_a_hint_that_nobody_knows_is_refused() -> None:
+    code, _, told = reads("10.9", "--context", "prise")
+    assert code == 2
+    assert "price" in told
+
+
+def test_say_reads_with_the_lexicon_the_hint_and_the_markup(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    own.write_text(OWN, "utf-8")
+    text = "<speak>6.18，<sub alias='核对'>check</sub>10.9</speak>"
+    options = ["--lexicon", str(own), "--context", "date", "--ssml", "--receipt"]
+    code, printed, told = say(text, "--out", str(tmp_path / "a.wav"), *options)
+    assert code == 0, told
+    spoken = json.loads(printed)["spoken"]
+    assert "六月十八日" in spoken
+    assert "核对十月九日" in spoken

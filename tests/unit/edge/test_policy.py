@@ -363,3 +363,17 @@ async def test_a_box_that_can_write_nothing_speaks_all_the_same(
     box = await make_box(TinyVoice(), data=data)
     for _ in range(2):
         assert (await say(box))[0].tier == "edge"
+
+
+async def test_the_cloud_is_told_what_the_shops_lexicon_decided(
+    make_box: MakeBox, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.tsv"
+    own.write_text("说服\tshui4 fu2\n", "utf-8")
+    cloud = Cloud()
+    box = await make_box(cloud=cloud, policy=PolicySettings(mode="cloud"), lexicon=own)
+    speech, _ = await say(box, "说服你")
+    assert speech.tier == "cloud"
+    assert cloud.asked[0].input == "{说服|shui4 fu2}你"
+    await say(box, "你好")
+    assert cloud.asked[1].input == "你好"

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from common.phrase import phrase_key
 from common.protocol.synthesis import parse_speech
-from common.text import RULES_VERSION
+from common.text import RULES_VERSION, LexiconFile
 from edge import readings as module
 from edge.readings import MAX_REMEMBERED_CHARACTERS, Readings
 
@@ -19,13 +21,32 @@ async def test_a_dialect_is_another_reading() -> None:
     assert await readings.read("你好", "zh") is not await readings.read("你好", "sc")
 
 
-async def test_other_words_in_the_lexicon_make_it_another_reading() -> None:
+async def test_other_words_in_the_lexicon_make_it_another_reading(
+    tmp_path: Path,
+) -> None:
+    own = tmp_path / "own.tsv"
+    readings = Readings(10, LexiconFile(own))
+    before = await readings.read("说服你", "zh")
+    own.write_text("说服\tshui4 fu2\n", "utf-8")
+    after = await readings.read("说服你", "zh")
+    assert after.reading.surface == ("shui4", "fu2", "ni3")
+    assert before.lexicon_sha256 == ""
+    assert after.lexicon_sha256 == LexiconFile(own).current().digest
+    assert (await readings.read("你好", "zh")).lexicon_sha256 == ""
+    assert readings.lexicon_sha256(after.reading) == after.lexicon_sha256
+
+
+async def test_a_hint_or_markup_makes_it_another_reading() -> None:
     readings = Readings(10)
-    before = await readings.read("你好", "zh")
-    readings.use_lexicon(None, "b" * 64)
-    after = await readings.read("你好", "zh")
-    assert after is not before
-    assert after.lexicon_sha256 == "b" * 64
+    said = {
+        (await readings.read("10.9", "zh", context=context)).reading.spoken
+        for context in (None, "price", "date")
+    }
+    assert len(said) == 3
+    text = "<sub alias='甲'>乙</sub>"
+    plain = await readings.read(text, "zh")
+    assert (await readings.read(text, "zh", ssml=True)).reading.spoken == "甲"
+    assert plain.reading.spoken != "甲"
 
 
 async def test_other_rules_make_it_another_reading(

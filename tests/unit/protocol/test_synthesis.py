@@ -206,3 +206,14 @@ def test_whatever_comes_gives_a_request_or_an_error_of_ours(values: Any) -> None
     else:
         result.model_dump_json().encode()
         assert result.input.strip()
+
+
+def test_a_hint_and_markup_are_taken_and_a_misspelt_hint_is_refused() -> None:
+    request = parse_speech({"input": "10.9", "context": "price", "ssml": "true"})
+    assert (request.context, request.ssml) == ("price", True)
+    plain = parse_speech({"input": "10.9"})
+    assert (plain.context, plain.ssml) == (None, False)
+    for context in ("prise", "x" * 65, 7):
+        refused = _refusal({"input": "10.9", "context": context})
+        assert refused == ("invalid_request", "context")
+    assert _refusal({"input": "a", "ssml": "maybe"}) == ("invalid_request", "ssml")
