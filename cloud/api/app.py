@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from cloud.api import errors, health, listing, speech, stream
+from cloud.api import errors, health, listing, operators, speech, stream
 from cloud.dispatch import Dispatch
 from cloud.engine.base import Engine
 from cloud.fleet import routes
@@ -68,6 +68,7 @@ def create_app(
         app.state.office = Office(settings.data, settings.fleet)
         app.state.fleet = Fleet(app.state.office, app.state.dispatch.speak)
         app.include_router(routes.router)
+        app.include_router(operators.router)
     return app
 
 

@@ -52,6 +52,7 @@ class BoxRow:
         machine: What it runs on.
         packs: Packs it has.
         phrases: Phrases of the catalogue it can play.
+        catalogue: Newest change that it has taken in, by scope.
         clock_suspect: Whether its clock is clearly wrong.
         tiers: Utterances by tier.
     """
@@ -66,6 +67,7 @@ class BoxRow:
     machine: str
     packs: tuple[str, ...]
     phrases: int
+    catalogue: Mapping[str, int]
     clock_suspect: bool
     tiers: Mapping[str, int]
 
@@ -283,6 +285,7 @@ def _box_row(row: sqlite3.Row, tiers: Mapping[str, int]) -> BoxRow:
         machine=row["machine"],
         packs=tuple(state.get("packs", ())),
         phrases=state.get("phrases", 0),
+        catalogue=state.get("catalogue", {}),
         clock_suspect=bool(state.get("clock_suspect", False)),
         tiers=dict(tiers),
     )

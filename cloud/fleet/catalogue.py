@@ -70,6 +70,7 @@ class PhraseRow(NamedTuple):
         dialect: The dialect.
         size: Bytes of the rendition.
         sha256: Digest of the rendition's blob, hex.
+        seq: The change that brought it.
     """
 
     scope: str
@@ -79,6 +80,7 @@ class PhraseRow(NamedTuple):
     dialect: str
     size: int
     sha256: str
+    seq: int
 
 
 class Catalogue:
@@ -174,7 +176,7 @@ class Catalogue:
         return [
             PhraseRow(
                 *(row["scope"], row["key"].hex(), row["text"], row["voice"]),
-                *(row["dialect"], row["size"], row["sha256"].hex()),
+                *(row["dialect"], row["size"], row["sha256"].hex(), row["seq"]),
             )
             for row in rows
         ]

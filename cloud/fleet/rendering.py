@@ -148,6 +148,14 @@ class Wishes:
         )
         return [_wish(row) for row in rows]
 
+    def unfinished(self, limit: int) -> list[Wish]:
+        """Wishes that wait or were refused, the newest first."""
+        rows = self._db.read(
+            "SELECT * FROM wishes WHERE state != 'done' ORDER BY id DESC LIMIT ?",
+            (limit,),
+        )
+        return [_wish(row) for row in rows]
+
     def settle(self, wish: Wish, *, key: str = "", error: str = "") -> None:
         """Mark a wish done, or say why not."""
         with self._db.change() as db:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, SecretStr, StringConstraints
 
 from common.settings import Section
 
 MQTT_PORT = 8883
 INVITATION_S = 7 * 24 * 3600
 CERTIFICATE_DAYS = 5 * 365
+MIN_TOKEN_CHARACTERS = 16
 
 
 class FleetSettings(Section):
@@ -24,6 +25,8 @@ class FleetSettings(Section):
         bind: Address that the generated broker configuration listens on.
         invitation_s: Seconds that a claim code is valid.
         certificate_days: Days that a box's certificate is valid.
+        operator_token: What operators send as ``Authorization: Bearer``, 16 characters
+            or more; without one only this machine itself may see and push phrases.
     """
 
     enabled: bool = False
@@ -35,3 +38,4 @@ class FleetSettings(Section):
     bind: str = "127.0.0.1"
     invitation_s: int = Field(INVITATION_S, ge=60)
     certificate_days: int = Field(CERTIFICATE_DAYS, ge=1)
+    operator_token: SecretStr | None = Field(None, min_length=MIN_TOKEN_CHARACTERS)
