@@ -197,6 +197,7 @@ async def test_stopping_the_stage_wakes_who_waits() -> None:
     waiting = asyncio.create_task(heard(listener))
     await asyncio.sleep(0.01)
     closing = asyncio.create_task(asyncio.to_thread(stage.close))
+    await until(lambda: stage._is_closed)
     voice.gate.set()
     await closing
     with pytest.raises(YaoheError, match="stopping"):
