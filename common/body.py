@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 
 from common.errors import YaoheError
 
 MAX_BODY_BYTES = 1 << 20
 """Largest request body, bytes; the longest text in escaped JSON fits well."""
+
+
+async def read_body(parts: AsyncIterable[bytes]) -> bytes:
+    """Read a request's body up to its limit.
+
+    Args:
+        parts: The body as it arrives.
+
+    Returns:
+        The body.
+
+    Raises:
+        YaoheError: ``invalid_request`` as soon as the body is too large.
+    """
+    raw = bytearray()
+    async for part in parts:
+        raw += part
+        if len(raw) > MAX_BODY_BYTES:
+            raise too_large()
+    return bytes(raw)
 
 
 def too_large() -> YaoheError:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import AsyncIterator
+from typing import Annotated, cast
 
 from fastapi import Depends, Request
 from fastapi.responses import Response, StreamingResponse
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from cloud.dispatch import Dispatch
 from cloud.metrics import Metrics
-from common.body import MAX_BODY_BYTES, too_large
 from common.receipts import ReceiptBook
 from common.responses import Answer
-
-T = TypeVar("T")
 
 
 # No plain functions: the framework would run them on a thread, each time.
@@ -36,58 +31,6 @@ async def _receipts(request: Request) -> ReceiptBook:
 DispatchPart = Annotated[Dispatch, Depends(_dispatch)]
 MetricsPart = Annotated[Metrics, Depends(_metrics)]
 ReceiptsPart = Annotated[ReceiptBook, Depends(_receipts)]
-
-
-async def body(request: Request) -> bytes:
-    """Read a request's body up to its limit.
-
-    Args:
-        request: The request.
-
-    Returns:
-        The body.
-
-    Raises:
-        YaoheError: ``invalid_request`` as soon as the body is too large.
-    """
-    raw = bytearray()
-    async for part in request.stream():
-        raw += part
-        if len(raw) > MAX_BODY_BYTES:
-            raise too_large()
-    return bytes(raw)
-
-
-async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Do some work unless the client leaves first.
-
-    Args:
-        request: A request whose body has been read.
-        work: Stopped when the client leaves.
-
-    Returns:
-        What the work gives.
-
-    Raises:
-        ClientDisconnect: The client left; there is nobody to answer.
-    """
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise ClientDisconnect
-    finally:
-        leaving.cancel()
-        working.cancel()
-        await asyncio.gather(leaving, working, return_exceptions=True)
-
-
-async def _left(request: Request) -> None:
-    """Return when the client has left."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 class _Sending(StreamingResponse):

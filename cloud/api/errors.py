@@ -10,13 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from common.errors import Code, YaoheError
+from common.leaving import CLIENT_LEFT, ClientGone
 
 _log = logging.getLogger(__name__)
 
 _CODES: dict[int, Code] = {404: "not_found", 405: "method_not_allowed"}
-
-CLIENT_LEFT = 499
-"""Status that only logs see: the client is gone."""
 
 
 def install(app: FastAPI) -> None:
@@ -28,6 +26,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(YaoheError, _answer)
     app.add_exception_handler(HTTPException, _answer)
     app.add_exception_handler(ClientDisconnect, _nobody)
+    app.add_exception_handler(ClientGone, _nobody)
     app.add_exception_handler(Exception, _answer)
 
 

@@ -23,12 +23,11 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from cloud.api.deps import body
 from cloud.fleet.boxes import BoxRow
 from cloud.fleet.catalogue import PhraseRow
 from cloud.fleet.office import Office
 from cloud.fleet.rendering import Wishes
-from common.body import parse_json
+from common.body import parse_json, read_body
 from common.errors import YaoheError, quoted
 from common.protocol import topics
 from common.protocol.cbor import decode
@@ -152,7 +151,7 @@ async def list_phrases(office: OfficePart) -> dict[str, Any]:
 @router.post("/v1/fleet/phrases", status_code=202)
 async def push_phrase(request: Request, office: OfficePart) -> dict[str, Any]:
     """Have a phrase rendered and sent to every box of a scope."""
-    values = parse_json(await body(request))
+    values = parse_json(await read_body(request.stream()))
     asked = {
         "text": _string(values, "text", ""),
         "voice": _string(values, "voice", DEFAULT_VOICE),

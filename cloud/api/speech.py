@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from cloud.api.deps import DispatchPart, ReceiptsPart, body, response, unless_gone
+from cloud.api.deps import DispatchPart, ReceiptsPart, response
 from cloud.dispatch import Dispatch
 from common.audio.containers import media_type
-from common.body import parse_json
+from common.body import parse_json, read_body
+from common.leaving import unless_gone
 from common.protocol.synthesis import SpeechRequest, parse_speech
 from common.responses import Answer, speech_answer
 from common.speech import new_utterance
@@ -33,7 +34,7 @@ _SOUND: dict[int | str, dict[str, Any]] = {
 async def create_speech(request: Request, dispatch: DispatchPart) -> Response:
     """Speak a text, as the OpenAI speech API does."""
     request.state.utterance = new_utterance()
-    values = parse_json(await body(request))
+    values = parse_json(await read_body(request.stream()))
     return await _spoken(request, dispatch, values, is_cacheable=False)
 
 
@@ -76,4 +77,4 @@ async def _spoken(
         )
         return await answer.head() if request.method == "HEAD" else answer
 
-    return response(await unless_gone(request, answered()))
+    return response(await unless_gone(request.receive, answered()))

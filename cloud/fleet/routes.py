@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from cloud.api.deps import body
 from cloud.fleet.office import Office
+from common.body import read_body
 from common.protocol import reports
 
 router = APIRouter()
@@ -27,7 +27,7 @@ OfficePart = Annotated[Office, Depends(_office)]
 @router.post("/v1/enrol")
 async def enrol(request: Request, office: OfficePart) -> Response:
     """Make a box with a claim code one of the chain."""
-    asked = reports.decode(reports.EnrolRequest, await body(request))
+    asked = reports.decode(reports.EnrolRequest, await read_body(request.stream()))
     answer = await run_in_threadpool(office.enrol, asked)
     return Response(reports.encode(answer), media_type="application/json")
 

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from common.audio.containers import media_type
-from common.body import parse_json
+from common.body import parse_json, read_body
+from common.leaving import unless_gone
 from common.protocol.synthesis import SpeechRequest, parse_speech
 from common.responses import Answer, speech_answer
 from common.speech import new_utterance
 from edge.api.answers import response
-from edge.api.deps import ServicePart, body, unless_gone
+from edge.api.deps import ServicePart
 from edge.service import Service
 
 router = APIRouter()
@@ -34,7 +35,7 @@ _SOUND: dict[int | str, dict[str, Any]] = {
 async def create_speech(request: Request, service: ServicePart) -> Response:
     """Speak a text, as the OpenAI speech API does."""
     request.state.utterance = new_utterance()
-    values = parse_json(await body(request))
+    values = parse_json(await read_body(request.stream()))
     return await _spoken(request, service, values, is_cacheable=False)
 
 
@@ -82,4 +83,4 @@ async def _spoken(
         )
         return await answer.head() if request.method == "HEAD" else answer
 
-    return response(await unless_gone(request, answered()), service.metrics)
+    return response(await unless_gone(request.receive, answered()), service.metrics)
