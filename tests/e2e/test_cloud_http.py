@@ -283,6 +283,7 @@ def test_health_and_metrics_answer(client: httpx.Client) -> None:
 
 
 def test_a_client_that_leaves_stops_the_work(client: httpx.Client) -> None:
+    post(client, "欢迎光临。")  # so that every counter is there
     before = metric(client, "yaohe_cloud_stopped_total")
     made = metric(client, 'yaohe_cloud_audio_seconds_total{engine="packed"}')
     values = {"input": LONG, "response_format": "pcm"}
