@@ -16,6 +16,9 @@ PYTEST_ARGS ?=
 ONLY ?=
 ARGS ?=
 
+# Other readers of Chinese, for `make bench ONLY=reading` only; they are no dependency.
+PEERS := wetext==0.1.8 zh-normalization==0.0.2 cn2an==0.5.24 g2p-mix==0.7.1 'misaki[zh]==0.9.4'
+
 OTHER := $(if $(filter gpu,$(RUNTIME)),onnxruntime,onnxruntime-gpu)
 READY := .venv/.ready-$(RUNTIME)
 SOURCES := pyproject.toml deploy/constraints.txt
@@ -55,6 +58,15 @@ judge: .venv-judge/.ready ## make .venv-judge: the recogniser that listens to ou
 	@.venv-judge/bin/python -m pip $(PIP_INSTALL) -e ".[judge]"
 	@touch $@
 
+.PHONY: peers
+peers: .venv-peers/.ready ## make .venv-peers: other readers, for make bench ONLY=reading
+
+.venv-peers/.ready: Makefile deploy/system-packages
+	@PYTHON="$(PYTHON)" deploy/system-packages venv
+	@test -x .venv-peers/bin/python || "$(PYTHON)" -m venv .venv-peers
+	@.venv-peers/bin/python -m pip $(PIP_INSTALL) $(PEERS)
+	@touch $@
+
 .PHONY: test
 test: setup ## run all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
@@ -89,6 +101,6 @@ demo: setup ## a box and a cloud on this machine, speaking (ARGS=--once ends by 
 
 .PHONY: clean
 clean: ## remove environments, caches and what the commands made
-	rm -rf .venv .venv-judge .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-judge .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 	  .import_linter_cache build dist bench-out demo-out
 	find cloud common distill edge tests deploy -name __pycache__ -prune -exec rm -rf {} +

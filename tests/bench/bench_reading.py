@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 from common.text import read
-from tests.tools.reading import CASES, DIALECT_OF, KINDS, heard, is_right, rows
+from common.version import VERSION
+from tests.tools.peers import NAMES, Answers, ask
+from tests.tools.reading import CASES, DIALECT_OF, KINDS, fits, heard, is_right, rows
 
 REPEATS = 3
 NEEDS = ()
+SETS = (
+    "frontend/tn",
+    "own/tn-before",
+    "own/tn-after",
+    "frontend/pinyin",
+    "own/pinyin-before",
+    "own/pinyin-after",
+)
+"""Case files on which readers are compared, read in this order."""
 _LOAD = """
 import json, sys, time
 def memory():
@@ -29,62 +38,49 @@ print(json.dumps({"load_s": time.process_time() - start, "memory_mb": memory()})
 """
 
 
-def _ours(text: str) -> str:
-    return read(text).spoken
+def _ours(texts: list[str]) -> Answers:
+    said: list[dict[str, Any] | None] = []
+    spent: list[list[float]] = []
+    for repeat in range(REPEATS):
+        spent.append([])
+        for text in texts:
+            start = time.process_time_ns()
+            reading = read(text)
+            spent[repeat].append((time.process_time_ns() - start) / 1e6)
+            if not repeat:
+                said.append({"spoken": reading.spoken, "surface": reading.surface})
+    return Answers(VERSION, said, spent)
 
 
-def _wetext() -> Callable[[str], str]:
-    wetext = importlib.import_module("wetext")
-    peer = wetext.Normalizer(lang="zh", traditional_to_simple=True, full_to_half=True)
-    return lambda text: str(peer.normalize(text))
+def _is_accepted(said: dict[str, Any] | None, row: dict[str, Any]) -> bool | None:
+    """Whether a row accepts what was said; None where the reader says no such thing."""
+    kind = "spoken" if "spoken" in row else "surface"
+    if said is None:
+        return False
+    if kind not in said:
+        return None
+    if kind == "spoken":
+        return heard(said["spoken"]) in {heard(form) for form in row["spoken"]}
+    # Syllables of Chinese only: readers spell English each in their own alphabet.
+    chinese = [accepted for accepted in row["surface"] if accepted[0][0].islower()]
+    return fits(tuple(s for s in said["surface"] if s[0].islower()), chinese)
 
 
-def _zh_normalization() -> Callable[[str], str]:
-    peer = importlib.import_module("zh_normalization").TextNormalizer()
-    return lambda text: "".join(peer.normalize(text))
-
-
-def _cn2an() -> Callable[[str], str]:
-    peer = importlib.import_module("cn2an")
-    return lambda text: str(peer.transform(text, "an2cn"))
-
-
-PEERS = {"wetext": _wetext, "zh-normalization": _zh_normalization, "cn2an": _cn2an}
-
-
-def _speed(say: Callable[[str], object], texts: list[str]) -> tuple[float, float]:
-    """Sentences a second and the 99th percentile in ms, of processor time."""
-    spent: list[float] = []
-    for text in texts:
-        start = time.process_time_ns()
-        say(text)
-        spent.append((time.process_time_ns() - start) / 1e6)
-    spent.sort()
-    return 1000 * len(spent) / sum(spent), spent[int(len(spent) * 0.99)]
-
-
-def _right(say: Callable[[str], str], name: str) -> float:
-    """Share of spoken forms accepted, percent; a failure counts as wrong."""
-    found = list(rows(name))
-    right = 0
-    for row in found:
-        try:
-            right += heard(say(row["text"])) in {heard(form) for form in row["spoken"]}
-        except (ValueError, KeyError, IndexError, TypeError):
-            continue
-    return 100 * right / len(found)
-
-
-def _row(name: str, say: Callable[[str], str], texts: list[str]) -> dict[str, Any]:
-    runs = [_speed(say, texts) for _ in range(REPEATS)]
-    return {
-        "reader": name,
-        "tn_open_%": _right(say, "frontend/tn"),
-        "tn_own_before_%": _right(say, "own/tn-before"),
-        "tn_own_after_%": _right(say, "own/tn-after"),
-        "sentences_per_s": statistics.median(rate for rate, _ in runs),
-        "p99_ms": statistics.median(slow for _, slow in runs),
-    }
+def _row(name: str, answers: Answers) -> dict[str, Any]:
+    """Share of each set that a reader has right, and how fast it is."""
+    row: dict[str, Any] = {"reader": f"{name} {answers.version}"}
+    place = 0
+    for case in SETS:
+        found = list(rows(case))
+        said = answers.said[place : place + len(found)]
+        place += len(found)
+        right = [_is_accepted(*pair) for pair in zip(said, found, strict=True)]
+        column = case.replace("frontend/", "").replace("/", " ") + " %"
+        row[column] = "-" if None in right else 100 * sum(map(bool, right)) / len(right)
+    times = [sorted(repeat) for repeat in answers.spent_ms]
+    row["sentences/s"] = statistics.median(1000 * len(t) / sum(t) for t in times)
+    row["p99 ms"] = statistics.median(t[int(len(t) * 0.99)] for t in times)
+    return row
 
 
 def _load(*dialects: str) -> dict[str, float]:
@@ -98,16 +94,17 @@ def _load(*dialects: str) -> dict[str, float]:
 
 def run() -> dict[str, Any]:
     """Measure ourselves and every peer that is installed."""
-    texts = [
-        row["text"] for name in ("tn", "pinyin") for row in rows(f"frontend/{name}")
-    ]
-    table = [_row("yaohe", _ours, texts)]
-    for name, make in PEERS.items():
-        try:
-            say = make()
-        except ImportError:
-            continue
-        table.append(_row(name, say, texts))
+    texts = [row["text"] for name in SETS for row in rows(name)]
+    table = [_row("yaohe", _ours(texts))]
+    missing = []
+    for name in NAMES:
+        answers = ask(name, texts, REPEATS)
+        if answers is None:
+            missing.append(name)
+        else:
+            table.append(_row(name, answers))
+    if missing:
+        print(f"left out: {', '.join(missing)} (make peers)")
     right = {
         name: [
             sum(
@@ -123,5 +120,5 @@ def run() -> dict[str, Any]:
         "repeats": REPEATS,
         "right": right,
         "load": {"zh": _load("zh"), "zh+gd+sc": _load("zh", "gd", "sc")},
-        "peers_missing": [n for n in PEERS if n not in {r["reader"] for r in table}],
+        "left_out": missing,
     }

@@ -2,18 +2,18 @@
 
     python -m tests.tools.compare_wetext [FILE]
 
-FILE holds one sentence a line; without it the cases are taken. wetext is not a
-dependency: install it into a development environment. A difference is no fault by
-itself; it is where a person should look.
+FILE holds one sentence a line; without it the cases are taken. wetext lives in the
+environment of the peers (``make peers``). A difference is no fault by itself; it is
+where a person should look.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 
 from common.text import read
+from tests.tools.peers import ask
 from tests.tools.reading import heard, rows
 
 
@@ -29,14 +29,12 @@ def differences(sentences: list[str]) -> list[tuple[str, str, str]]:
     Raises:
         SystemExit: wetext is not installed.
     """
-    try:
-        wetext = importlib.import_module("wetext")
-    except ImportError:
-        raise SystemExit("wetext is not installed: pip install wetext") from None
-    peer = wetext.Normalizer(lang="zh", traditional_to_simple=True, full_to_half=True)
+    answers = ask("wetext", sentences)
+    if answers is None:
+        raise SystemExit("wetext is not installed: make peers")
     found: list[tuple[str, str, str]] = []
-    for sentence in sentences:
-        ours, theirs = read(sentence).spoken, peer.normalize(sentence)
+    for sentence, said in zip(sentences, answers.said, strict=True):
+        ours, theirs = read(sentence).spoken, said["spoken"] if said else "(failed)"
         if heard(ours) != heard(theirs):
             found.append((sentence, ours, theirs))
     return found
