@@ -1,12 +1,14 @@
 """Forms of characters: full width to half, compatibility forms, traditional characters.
 
 Rule of this module: the answer has exactly one character per input character, so every
-later position is a position in the input.
+later position is a position in the input; :func:`unseen` says which do not show at all.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +30,17 @@ _PLAIN = {
     "㎏": "㎏",
 }
 _KEPT_FULL_WIDTH = frozenset("，！？：；（）～｜")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+"
+)
+_SPLIT = re.compile(r"(?<![\d.])\d+([ \u00a0\u3000]+|\ufe0f?\u20e3)[.．]\d+(?![\d.．])")
+"""One number whose point stands apart: ``9 .9``, or digits on keys."""
+_DOTTED = re.compile(
+    r"(?<![\d.·])(\d+)·(?=\d+ ?[元块圆])|(?<=[¥$€£])( ?\d+)·(?=\d+(?![\d·]))"
+)
+"""A price with a dot in the middle for its point."""
+_HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
 @lru_cache(maxsize=16384)
@@ -91,4 +104,29 @@ def unify(text: str) -> str:
     Returns:
         Text of the same length.
     """
-    return "".join(map(half_width, text))
+    unified = "".join(map(half_width, text))
+    if "·" not in unified:
+        return unified
+    return _DOTTED.sub(lambda match: f"{match[1] or match[2]}.", unified)
+
+
+def unseen(text: str) -> Iterator[int]:
+    """Find characters that part nothing: nobody sees them, or a price has them inside.
+
+    A price that was copied from a page as ``9``, a zero-width space and ``.9`` shows
+    as 9.9 and is read as that. Between two Chinese characters they stay: those are
+    read one by one anyway.
+
+    Args:
+        text: Any text.
+
+    Yields:
+        Their positions.
+    """
+    for match in _UNSEEN.finditer(text):
+        start, end = match.span()
+        before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+        if before and after and not (_HAN.match(before) and _HAN.match(after)):
+            yield from range(start, end)
+    for match in _SPLIT.finditer(text):
+        yield from range(*match.span(1))

@@ -1,13 +1,14 @@
 """From the input to tokens: markup, the shop's lexicon, then the rules.
 
 Rules of this module: inline overrides and markup win over the lexicon, the lexicon wins
-over every rule; positions in tokens are positions in the input whatever markup did.
+over every rule; positions in tokens are positions in the input whatever markup did;
+what nobody sees parts nothing, and has a token all the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from common.text import forms, say_as, ssml
@@ -49,8 +50,8 @@ class _Page:
         return replace(token, start=start, end=end)
 
 
-def _page(pieces: Sequence[Piece], text: str) -> _Page:
-    if len(pieces) == 1 and pieces[0].text == text:
+def _page(pieces: Sequence[Piece], text: str, hidden: Set[int]) -> _Page:
+    if len(pieces) == 1 and pieces[0].text == text and not hidden:
         starts: list[int] = []
         ends: list[int] = []
         plain = text
@@ -59,14 +60,42 @@ def _page(pieces: Sequence[Piece], text: str) -> _Page:
         for piece in pieces:
             if piece.kind != "text":
                 continue
-            moved = len(piece.text) != piece.end - piece.start
-            for offset in range(len(piece.text)):
+            moved = _is_moved(piece)
+            for offset in _shown(piece, hidden):
                 last = moved and offset == len(piece.text) - 1
                 starts.append(piece.start + (min(offset, 1) if moved else offset))
                 ends.append(piece.end if last or moved else piece.start + offset + 1)
-        plain = "".join(piece.text for piece in pieces if piece.kind == "text")
+        plain = "".join(
+            piece.text[offset]
+            for piece in pieces
+            if piece.kind == "text"
+            for offset in _shown(piece, hidden)
+        )
     unified = forms.unify(plain)
     return _Page(unified, forms.convert(unified, "t2s"), starts, ends)
+
+
+def _is_moved(piece: Piece) -> bool:
+    """Whether markup wrote a piece's characters in another length."""
+    return len(piece.text) != piece.end - piece.start
+
+
+def _shown(piece: Piece, hidden: Set[int]) -> Sequence[int]:
+    """Offsets of a piece's characters that are on the page."""
+    offsets = range(len(piece.text))
+    if not hidden or _is_moved(piece):
+        return offsets
+    return [offset for offset in offsets if piece.start + offset not in hidden]
+
+
+def _covered(tokens: Sequence[Token], hidden: Set[int]) -> Iterator[Token]:
+    """All tokens, and silent ones where hidden characters are in none of them."""
+    place = 0
+    for token in tokens:
+        if place < token.start and place in hidden:
+            yield Token(place, token.start, "", "silent.control")
+        yield token
+        place = max(place, token.end)
 
 
 def tokens_of(
@@ -94,7 +123,8 @@ def tokens_of(
         pieces, styles = ssml.parse(text, dialect)
     else:
         pieces = inline_pieces(text, dialect)
-    page = _page(pieces, text)
+    hidden = frozenset(forms.unseen(text))
+    page = _page(pieces, text, hidden)
     state = Scan(
         page.simplified, dialect, context if context in say_as.CONTEXTS else ""
     )
@@ -102,12 +132,12 @@ def tokens_of(
     place = 0
     for piece in pieces:
         if piece.kind == "text":
-            end = place + len(piece.text)
+            end = place + len(_shown(piece, hidden))
             tokens.extend(_read_piece(state, page, piece, place, end, lexicon))
             place = end
         else:
             tokens.append(_token_of(piece, dialect))
-    return tokens, styles
+    return list(_covered(tokens, hidden)) if hidden else tokens, styles
 
 
 def _token_of(piece: Piece, dialect: str) -> Token:

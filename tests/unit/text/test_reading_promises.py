@@ -90,6 +90,46 @@ def test_a_word_in_one_character_or_a_lost_one_is_unread(text: str) -> None:
     assert not read("热卖🔥㊗️★™").unread
 
 
+@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\ufeff", "\xad", "\x00"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "text", ["每斤9.9元", "¥9.9", "2024年5月1日", "第12桌", "9:30开门"]
+)
+def test_what_nobody_sees_never_parts_a_price(
+    text: str, dialect: str, hidden: str
+) -> None:
+    plain = read(text, dialect)
+    for place in range(len(text) + 1):
+        reading = read(text[:place] + hidden + text[place:], dialect)
+        check_promises(reading)
+        assert (reading.spoken, reading.surface) == (plain.spoken, plain.surface)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "price", ["9 .9", "9\u3000 .9", "9️⃣.9️⃣", "9⃣.9", "9·9", "9•9", "９ ．９"]
+)
+@pytest.mark.parametrize("around", ["每斤{}元", "{}块", "原价19.9元，现价{}元/斤"])
+def test_a_price_keeps_its_point_however_it_is_typed(
+    around: str, price: str, dialect: str
+) -> None:
+    reading = read(around.format(price), dialect)
+    check_promises(reading)
+    assert reading.surface == read(around.format("9.9"), dialect).surface
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("9·9大促", "九九大促"),
+        ("3️⃣2️⃣1️⃣开抢", "三二一开抢"),
+        ("¥9·9起", "九点九元起"),
+    ],
+)
+def test_a_dot_or_a_key_elsewhere_is_no_point(text: str, spoken: str) -> None:
+    assert read(text).spoken == spoken
+
+
 @pytest.mark.parametrize("text", ["𠮷", "\ud800", "한국", "ไทย", "Привет"])
 def test_a_script_nobody_reads_is_unread(text: str) -> None:
     reading = read(f"好{text}")
