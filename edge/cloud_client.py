@@ -73,6 +73,11 @@ class CloudClient:
         return self._socket.is_connected and self.breaker.is_closed
 
     @property
+    def is_connected(self) -> bool:
+        """Whether it is at the other end."""
+        return self._socket.is_connected
+
+    @property
     def repertoire(self) -> Mapping[str, Sequence[str]]:
         """Voices that the cloud has, as last heard, and their dialects."""
         return self._repertoire

@@ -14,10 +14,8 @@ import sqlite3
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import psutil
@@ -28,6 +26,8 @@ from common.errors import YaoheError
 from common.text import read
 from common.version import VERSION
 from common.voice.runtime import describe
+from edge import outside
+from edge.check import Check
 from edge.clock import Clock
 from edge.packs import LoadedPack, load_starter
 from edge.settings import MIB, EdgeSettings
@@ -40,29 +40,6 @@ SLOW_RTF, TOO_SLOW_RTF = 0.3, 1.0
 """Seconds of work per second of sound: worth a warning, too slow to stream."""
 LOW_MEMORY_BYTES = 300 * MIB
 """Less than this and the voice may not fit beside what else runs."""
-
-Verdict = Literal["ok", "warn", "fail"]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One finding.
-
-    Attributes:
-        name: What was looked at.
-        verdict: ``ok``, ``warn`` or ``fail``.
-        says: What was found.
-        advice: What to do about it; empty when all is well.
-    """
-
-    name: str
-    verdict: Verdict
-    says: str
-    advice: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The finding as plain JSON."""
-        return asdict(self)
 
 
 def examine(settings: EdgeSettings) -> list[Check]:
@@ -89,8 +66,7 @@ def examine(settings: EdgeSettings) -> list[Check]:
         )
     if pack is not None:
         checks += [_pack(pack), measure(pack)]
-    checks.append(_port(settings))
-    return checks
+    return [*checks, _port(settings), *outside.ask(settings)]
 
 
 def look(settings: EdgeSettings, clock: Clock | None = None) -> list[Check]:

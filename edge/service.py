@@ -69,6 +69,7 @@ class Service:
         tiers: Utterances begun by each tier.
         line: The line to the cloud of an enrolled box; None without one.
         ota: Packs that are installed; None where the voices were given.
+        desk: Takes packs that come over the line; None without one.
     """
 
     def __init__(
@@ -128,12 +129,13 @@ class Service:
             if keeps and packs is None
             else None
         )
+        self.desk = desk_of(self.ota, settings.data) if connects else None
         self.line = (
             join(
                 settings,
                 self.cache,
                 lambda: [p.name for p in self.packs.loaded],
-                desk_of(self.ota, settings.data),
+                self.desk,
             )
             if connects
             else None
@@ -148,6 +150,11 @@ class Service:
         """
         is_settled = self.cache is None or self.cache.store.is_settled
         return self._loaded.is_set() and self.failure is None and is_settled
+
+    @property
+    def cloud(self) -> CloudClient | None:
+        """The cloud that may speak for this box, if the settings name one."""
+        return self._link
 
     @property
     def repertoire(self) -> dict[str, tuple[str, ...]]:

@@ -19,6 +19,7 @@ from common.protocol.synthesis import (
 from common.version import VERSION
 from edge.api.deps import ServicePart
 from edge.doctor import look
+from edge.outside import Outside
 
 WEB = Path(__file__).resolve().parents[1] / "web"
 
@@ -41,6 +42,8 @@ async def reading_page() -> FileResponse:
 async def status(service: ServicePart) -> dict[str, Any]:
     """Say what the doctor knows about this box, and what it has done."""
     checks = await asyncio.to_thread(look, service.settings, service.clock)
+    outside = await asyncio.to_thread(Outside.of, service)
+    checks += outside.checks(service.settings)
     stage, cache = service.stage, service.cache
     stats = cache.stats() if cache is not None else None
     return {
@@ -60,6 +63,7 @@ async def status(service: ServicePart) -> dict[str, Any]:
         },
         "speaking": stage.active,
         "rtf": round(stage.busy_s / stage.made_s, 4) if stage.made_samples else None,
+        **outside.as_dict(),
         "checks": [check.as_dict() for check in checks],
     }
 

@@ -72,13 +72,16 @@ def load_membership(data: Path) -> Membership | None:
         The membership; None when the box never enrolled.
 
     Raises:
-        YaoheError: ``invalid_request``: the file is damaged.
+        YaoheError: ``invalid_request``: the file is damaged. ``not_ready``: the disk
+            does not give it.
     """
     folder = data / _FOLDER
     try:
         content = (folder / "membership.json").read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise YaoheError("not_ready", f"it cannot be read: {error.strerror}") from None
     return Membership(reports.decode(Enrolled, content), folder)
 
 
