@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from edge.policy import Policy
 from edge.readings import Readings
 from edge.settings import EdgeSettings
 from edge.stage import Stage
+from edge.sync.book import Spoken
 from edge.sync.joining import join, spoken
 
 HOUSEKEEPING_S = 5.0
@@ -194,11 +196,7 @@ class Service:
         self.receipts.keep(Account.of(speech))
         self.tiers[speech.tier] += 1
         if self.line is not None:
-            lexicon = self.readings.lexicon_sha256(speech.receipt.reading)
-            # The cloud renders in advance what it reads from the text alone.
-            is_plain = not (request.ssml or request.context)
-            said = spoken(request, speech, lexicon) if is_plain else None
-            self.line.count(said, speech.tier)
+            self.line.count(await self._told(request, speech), speech.tier)
         self.metrics.utterances.labels(speech.tier).inc()
         waited_ms = speech.first_audio_ms or 0.0
         self.metrics.first_audio.labels(speech.tier).observe(waited_ms / 1000)
@@ -212,6 +210,21 @@ class Service:
             },
         )
         return speech
+
+    async def _told(self, request: SpeechRequest, speech: Speech) -> Spoken | None:
+        """What the cloud hears of an utterance; None for what it cannot render.
+
+        It renders in advance what it reads from the text alone.
+        """
+        if request.ssml or request.context:
+            return None
+        receipt = speech.receipt
+        if not receipt.reading.symbols:
+            # The cloud spoke, and its symbols stay there: the key is of our own.
+            own = await self.readings.read(request.input, receipt.reading.dialect)
+            receipt = replace(receipt, reading=own.reading)
+        lexicon = self.readings.lexicon_sha256(receipt.reading)
+        return spoken(request, replace(speech, receipt=receipt), lexicon)
 
     def exposition(self) -> bytes:
         """All numbers of the box in Prometheus' text format."""
