@@ -9,7 +9,7 @@ from common.errors import YaoheError
 from common.phrase import phrase_key
 from common.protocol.synthesis import SpeechRequest
 from common.speech import Speech
-from common.text import RULES_VERSION
+from common.text import RULES_VERSION, read
 from edge.cache import Cache
 from edge.settings import EdgeSettings
 from edge.sync.book import Spoken
@@ -17,6 +17,9 @@ from edge.sync.membership import load_membership
 from edge.sync.parts import Ota
 from edge.sync.service import Sync
 from edge.sync.shelf import Shelf
+
+MAX_READ_AGAIN = 200
+"""Characters; reading more would make others wait."""
 
 log = logging.getLogger(__name__)
 
@@ -61,13 +64,19 @@ def spoken(request: SpeechRequest, speech: Speech, lexicon: str) -> Spoken | Non
         lexicon: Digest of the store lexicon, hex; empty without one.
 
     Returns:
-        The phrase; None for speed, pitch or volume of its own, which nobody renders in
-        advance.
+        The phrase; None for speed, pitch or volume of its own, and for a long text of
+        the cloud's: nobody renders those in advance.
     """
     if (request.speed, request.pitch, request.volume) != (1.0, 0.0, 0.0):
         return None
     reading = speech.receipt.reading
-    key = phrase_key(reading.symbols, voice=request.voice, dialect=reading.dialect)
+    symbols = reading.symbols
+    if not symbols:
+        # The cloud keeps the symbols of what it speaks to itself.
+        if len(request.input) > MAX_READ_AGAIN:
+            return None
+        symbols = read(request.input, reading.dialect).symbols
+    key = phrase_key(symbols, voice=request.voice, dialect=reading.dialect)
     return Spoken(
         key, request.input, request.voice, reading.dialect, RULES_VERSION, lexicon
     )
