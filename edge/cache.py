@@ -224,7 +224,12 @@ class Cache:
         self.store.write(change)
 
     def _require_space(self) -> None:
-        if shutil.disk_usage(self.store.path.parent).free < self._min_free:
+        try:
+            free = shutil.disk_usage(self.store.path.parent).free
+        except OSError as error:
+            # Somebody took the folder away while the file was open.
+            raise DatabaseGone(f"the folder is gone: {error}") from error
+        if free < self._min_free:
             raise DatabaseGone("the disk is nearly full")
 
     def _make_room(self, db: sqlite_utils.Database, now: float, *, keep: int) -> None:

@@ -60,7 +60,7 @@ class Keeper:
         """
         self._cache = cache
         self._metrics = metrics
-        self._waiting = 0
+        self._waiting: set[tuple[str, str]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keeper")
 
     def keep(self, finished: Finished, pcm: Pcm, busy_s: float) -> None:
@@ -71,22 +71,26 @@ class Keeper:
             pcm: All of its samples, shape (n,).
             busy_s: Seconds it took to make.
         """
-        if self._waiting >= MAX_WAITING:
+        name = _name(finished)
+        if name in self._waiting:
+            # Said again before the first was written: one of them is enough.
+            return
+        if len(self._waiting) >= MAX_WAITING:
             self._metrics.not_kept.inc()
             return
-        self._waiting += 1
+        self._waiting.add(name)
         try:
             self._thread.submit(self._encode, finished, pcm, busy_s)
         except RuntimeError:
             # The box is stopping.
-            self._waiting -= 1
+            self._waiting.discard(name)
 
     def close(self) -> None:
         """Finish what waits and stop the thread."""
         self._thread.shutdown()
 
     def _encode(self, finished: Finished, pcm: Pcm, busy_s: float) -> None:
-        self._waiting -= 1
+        self._waiting.discard(_name(finished))
         provenance = finished.provenance.with_id(finished.utterance)
         try:
             master = encode_master(pcm, provenance.comments())
@@ -124,3 +128,8 @@ class Keeper:
         self._metrics.not_kept.inc()
         if not isinstance(error, DatabaseGone):
             log.error("an utterance is not kept", exc_info=error)
+
+
+def _name(finished: Finished) -> tuple[str, str]:
+    """What two utterances share that would be one rendition."""
+    return finished.key, finished.provenance.pack_sha256

@@ -190,6 +190,18 @@ def test_a_nearly_full_disk_keeps_what_is_there_and_takes_no_more(
     cache.close()
 
 
+def test_a_folder_that_was_taken_away_keeps_nothing_and_breaks_nothing(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    cache = opened(folder / "cache.db")
+    folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(DatabaseGone):
+        put(cache)
+    cache.close()
+
+
 def test_a_damaged_file_gives_misses_and_then_works_again(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     path.write_bytes(os.urandom(100_000))
