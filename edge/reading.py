@@ -72,7 +72,7 @@ def read_lines(
 
 def _answer(line: bytes, lexicon: Lexicon | None) -> dict[str, Any]:
     try:
-        asked = json.loads(line)
+        asked = json.loads(line, parse_constant=_refused)
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict) or not isinstance(asked.get("text"), str):
@@ -93,6 +93,11 @@ def _answer(line: bytes, lexicon: Lexicon | None) -> dict[str, Any]:
     except YaoheError as error:
         return {"id": asked.get("id"), **error.as_body()}
     return {"id": asked.get("id"), **reading.as_dict()}
+
+
+def _refused(constant: str) -> None:
+    """Refuse ``NaN`` and its like: an id that is one would make our line no JSON."""
+    raise ValueError(constant)
 
 
 def _told(reading: Reading) -> list[str]:

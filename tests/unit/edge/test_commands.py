@@ -159,6 +159,15 @@ def test_read_lines_answers_each_line_in_order() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["NaN", "-Infinity", "[NaN]"])
+def test_read_lines_never_writes_what_is_no_json(name: str) -> None:
+    source = f'{{"id": {name}, "text": "好"}}\n'.encode()
+    result = run.invoke(app, ["read", "--jsonl"], input=source)
+    answer = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert result.exit_code == 2
+    assert (answer["id"], answer["error"]["code"]) == (None, "invalid_request")
+
+
 def test_read_lines_goes_on_after_a_bad_line_and_says_so_in_the_end() -> None:
     source = b'{"id": 1, "text": 3}\n\xff\xfe\n[]\n' + b'{"id": 4, "text": "\\ud83d"}\n'
     result = run.invoke(app, ["read", "--jsonl"], input=source + b'{"text": "ok"}\n')
