@@ -104,6 +104,12 @@ def test_running_box_takes_a_signed_pack_and_refuses_tampered_ones(
         listed = packs(data, "list")[1]
         assert "hum@1.0.0" in listed
         assert "damaged" in listed
+        status = client.get("/v1/status").json()
+        refused = {one["pack"]: one["reason"] for one in status["refusals"]}
+        assert refused["hum@1.1.0"] == "damaged"
+        told = {check["name"]: check["says"] for check in status["checks"]}
+        assert "hum@1.1.0 is refused: its bytes are not" in told["updates"]
+        assert "told not to connect" in told["line"]
         box.kill()
 
     with running_box(data, **settings) as box, box.client() as client:

@@ -146,5 +146,10 @@ def test_commands_bring_a_phrase_from_the_operator_to_the_shop(
         assert answer.headers["X-Yaohe-Tier"] == "cache"
         until(lambda: row()["tiers"] == {"cache": 1}, "the count does not come")
         assert "shop-1" in machine.run("cloud", "boxes", "list")
+        line = httpx.get(f"{box}/v1/status").json()["line"]
+        assert (line["box"], line["chain"], line["is_up"]) == ("shop-1", "tea", True)
+        machine.environment["YAOHE_EDGE_HTTP__PORT"] = box.rsplit(":", 1)[1]
+        said = machine.run("edge", "doctor")
+        assert "shop-1 of chain tea is connected" in said
     rows = json.loads(machine.run("cloud", "boxes", "list", "--json"))
     assert rows[0]["groups"] == ["south"]
