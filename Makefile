@@ -20,6 +20,7 @@ ARGS ?=
 PEERS := wetext==0.1.8 zh-normalization==0.0.2 cn2an==0.5.24 g2p-mix==0.7.1 'misaki[zh]==0.9.4'
 
 OTHER := $(if $(filter gpu,$(RUNTIME)),onnxruntime,onnxruntime-gpu)
+RUNS := .venv/.runs-$(RUNTIME)
 READY := .venv/.ready-$(RUNTIME)
 SOURCES := pyproject.toml deploy/constraints.txt
 
@@ -30,12 +31,18 @@ help: ## show this list
 .PHONY: setup
 setup: $(READY) ## make .venv and install what everything else needs
 
-$(READY): $(SOURCES) deploy/system-packages
+# Box and cloud alone: what the demo needs, without checkers and test tools.
+$(RUNS): $(SOURCES) deploy/system-packages
 	@PYTHON="$(PYTHON)" deploy/system-packages venv opus broker
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
 	@echo "Installing yaohe into .venv (a minute or two the first time) ..."
-	@rm -f .venv/.ready-cpu .venv/.ready-gpu
+	@rm -f .venv/.runs-cpu .venv/.runs-gpu .venv/.ready-cpu .venv/.ready-gpu
 	@$(BIN)/python -m pip uninstall --quiet --yes $(OTHER) 2>/dev/null
+	@$(BIN)/python -m pip $(PIP_INSTALL) -e ".[cloud,edge,$(RUNTIME)]"
+	@touch $@
+
+$(READY): $(RUNS)
+	@echo "Installing what checks and tests need ..."
 	@$(BIN)/python -m pip $(PIP_INSTALL) -e ".[cloud,edge,$(RUNTIME),dev]"
 	@touch $@
 	@echo "Ready: $(BIN)/yaohe-edge, $(BIN)/yaohe-cloud, $(BIN)/yaohe-distill"
@@ -96,7 +103,7 @@ bench: setup ## measure: tables, and bench-out/NAME.json (ONLY=name for one)
 	$(BIN)/python tests/bench/run.py $(ONLY)
 
 .PHONY: demo
-demo: setup ## a box and a cloud on this machine, speaking (ARGS=--once ends by itself)
+demo: $(RUNS) ## a box and a cloud on this machine, speaking (ARGS=--once ends by itself)
 	$(BIN)/python -m deploy.demo $(ARGS)
 
 .PHONY: clean
