@@ -6,6 +6,7 @@ hide each other; :func:`describe` tells ``doctor`` what is really there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -13,8 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
+
+# The runtime would write a device id into the home folder and report to its maker:
+# a box speaks to nobody but its own chain. It reads this when it is imported.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+import onnxruntime
 
 from common.errors import YaoheError
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,3 +101,15 @@ def test_a_golden_phrase_of_another_length_fails_the_pack(folder: Path) -> None:
     _edit(folder, lengthen)
     with pytest.raises(YaoheError, match="packed with"):
         check_golden(Speaker(load_pack(folder, trusted=True)))
+
+
+def test_the_runtime_leaves_nothing_behind_and_tells_nobody(tmp_path: Path) -> None:
+    script = (
+        "from common.voice.pack import load_pack, starter_directory\n"
+        "from common.voice.speak import Speaker\n"
+        "Speaker(load_pack(starter_directory(), trusted=True))\n"
+    )
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    outside = {key: value for key, value in os.environ.items() if "ORT_" not in key}
+    subprocess.run([sys.executable, "-c", script], env=outside | home, check=True)
+    assert list(tmp_path.rglob("*")) == []
