@@ -9,17 +9,23 @@ from pathlib import Path
 import pytest
 
 from cloud.fleet.packs import FleetPacks
+from common.protocol.repair import CHUNK_BYTES
 from distill import signing
 from edge.ota.desk import OtaDesk
+from edge.ota.download import Part
 from edge.ota.service import Ota
 from edge.ota.slots import Speaking
 from edge.sync.service import Sync
 from edge.sync.settings import SyncSettings
 from tests.lines import Box, Line, fast, until
-from tests.unit.ota.tinypack import make_pack
+from tests.unit.ota.tinypack import PADDING_BYTES, make_pack
 
 pytestmark = pytest.mark.broker
 MAN = ("man", "zh")
+CHUNKS = 120
+"""Of a pack that is long enough to be cut off: several times what is asked for at once."""
+CUT_AFTER = 40
+"""Chunks after which the broker dies."""
 
 
 class PackBox:
@@ -75,14 +81,21 @@ async def line(
     await line.stop()
 
 
-def publish(line: Line, keys: Path, version: str) -> None:
+def publish(line: Line, keys: Path, version: str, padding: int = PADDING_BYTES) -> None:
     """Sign a pack offline, take the metadata up, and want it everywhere."""
-    folder = make_pack(line.folder / f"hum-{version}", version)
+    folder = make_pack(line.folder / f"hum-{version}", version, padding=padding)
     signing.sign_pack(folder, keys)
     line.office.repository.found(keys)
     office = line.office
     packs = FleetPacks(office.jobs, office.blobs, office.repository, "tea")
     packs.want("all", packs.publish(folder))
+
+
+def heard(line: Line) -> list[tuple[str, str, str]]:
+    """What the cloud was told of packs: box, pack, what became of it."""
+    rows = line.office.db.read("SELECT box, body FROM events WHERE kind = 'pack'")
+    told = [(row["box"], json.loads(row["body"])) for row in rows]
+    return [(box, body["pack"], body["state"]) for box, body in told]
 
 
 async def test_pack_travels_to_the_boxes_and_newer_ones_take_over(
@@ -111,18 +124,12 @@ async def test_pack_travels_to_the_boxes_and_newer_ones_take_over(
     # Everybody returns: the cloud hears what became of the packs, once.
     line.broker.start()
     line.start_fleet()
-
-    def heard() -> list[tuple[str, str, str]]:
-        rows = line.office.db.read("SELECT box, body FROM events WHERE kind = 'pack'")
-        told = [(row["box"], json.loads(row["body"])) for row in rows]
-        return [(box, body["pack"], body["state"]) for box, body in told]
-
     expected = {
         ("shop-1", "hum@1.0.0", "committed"),
         *((shop, "hum@1.1.0", "committed") for shop in ("shop-1", "shop-2")),
     }
-    await until(lambda: expected <= set(heard()))
-    assert len(heard()) == len(set(heard()))
+    await until(lambda: expected <= set(heard(line)))
+    assert len(heard(line)) == len(set(heard(line)))
     await until(
         lambda: all(
             list(row.packs) == ["hum@1.1.0"] for row in line.office.boxes.list()
@@ -130,3 +137,34 @@ async def test_pack_travels_to_the_boxes_and_newer_ones_take_over(
     )
     await one.stop()
     await two.stop()
+
+
+@pytest.mark.slow
+async def test_pack_goes_on_where_it_was_when_the_broker_died(
+    line: Line, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[str, int]] = []
+    write = Part.write
+
+    def cut_off(part: Part, index: int, chunk: bytes) -> bool:
+        is_new = write(part, index, chunk)
+        if is_new:
+            written.append((part.sha256, index))
+        if len(written) == CUT_AFTER and line.broker.process is not None:
+            line.broker.stop(kill=True)
+        return is_new
+
+    monkeypatch.setattr(Part, "write", cut_off)
+    line.start_fleet()
+    box = PackBox(line, "shop-1").start()
+    publish(line, keys, "1.0.0", CHUNKS * CHUNK_BYTES)
+    await until(lambda: line.broker.process is None)
+    await until(lambda: not box.sync.state().is_up)
+    assert len(written) < CHUNKS
+    assert not box.names
+    line.broker.start()
+    await until(lambda: box.names == {MAN: "hum@1.0.0"})
+    # What had come was kept: no chunk was taken a second time.
+    assert len(written) == len(set(written)) >= CHUNKS
+    await until(lambda: heard(line) == [("shop-1", "hum@1.0.0", "committed")])
+    await box.stop()
