@@ -81,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     OUT.mkdir(exist_ok=True)
     for old in (*OUT.glob("*.wav"), *OUT.glob("*.log"), *OUT.glob("report.json")):
         old.unlink()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: nothing stays behind
+        signal.signal(ending, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="yaohe-") as folder:
             chain = Chain(Path(folder), OUT)
