@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.audio.provenance import Provenance
-from common.errors import YaoheError, quoted
+from common.errors import MAX_QUOTED, YaoheError
 from common.protocol.synthesis import SpeechRequest, Tier
 from common.text.receipt import Reading, Receipt
 
@@ -130,7 +130,8 @@ def require_speakable(reading: Reading, request: SpeechRequest) -> None:
         characters = "".join(gap.text for gap in reading.unread)
         raise YaoheError(
             "unreadable_text",
-            f"nobody can read {quoted(characters)}",
+            # As a person would see them; repr escapes what no encoding can carry.
+            f"nobody can read {characters[:MAX_QUOTED]!r}",
             param="input",
             data={"dialect": reading.dialect, **reading.as_dict()},
         )

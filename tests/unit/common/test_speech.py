@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from common.errors import YaoheError
 from common.protocol.synthesis import mended, parse_speech
 from common.speech import Speech, Whole, new_utterance, require_speakable
 from common.text import read
-from common.text.receipt import Receipt
+from common.text.receipt import Receipt, Unread
 
 
 def _refusal(text: str, **more: str) -> YaoheError:
@@ -74,3 +75,17 @@ def test_a_whole_rendition_has_sound() -> None:
 
 def test_utterances_differ() -> None:
     assert len({new_utterance() for _ in range(100)}) == 100
+
+
+def test_what_nobody_can_read_is_shown_as_it_stood_on_the_screen() -> None:
+    request = parse_speech({"input": "特价ไทย"})
+    with pytest.raises(YaoheError, match="nobody can read 'ไทย'"):
+        require_speakable(read(request.input), request)
+
+
+def test_half_a_character_does_not_break_the_message() -> None:
+    request = parse_speech({"input": "特价ไ"})
+    reading = replace(read("特价"), unread=(Unread(2, 3, "\ud800"),), text="特价\ud800")
+    with pytest.raises(YaoheError) as refused:
+        require_speakable(reading, request)
+    assert refused.value.message.encode() == rb"nobody can read '\ud800'"
