@@ -103,7 +103,7 @@ bench: setup ## measure: tables, and bench-out/NAME.json (ONLY=name for one)
 	$(BIN)/python tests/bench/run.py $(ONLY)
 
 .PHONY: demo
-demo: $(RUNS) ## a box and a cloud on this machine, speaking (ARGS=--once ends by itself)
+demo: $(RUNS) ## broker, cloud and an enrolled box on this machine (ARGS=--once: a tour)
 	$(BIN)/python -m deploy.demo $(ARGS)
 
 .PHONY: clean
