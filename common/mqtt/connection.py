@@ -143,6 +143,10 @@ class Connection:
         def leave() -> None:
             self._client.disconnect()
             self._client.loop_stop()
+            # The two hold each other; parted, the client closes its sockets at once.
+            self._client.on_connect = self._client.on_disconnect = None
+            self._client.on_message = self._client.on_publish = None
+            self._client.on_subscribe = None
 
         await asyncio.to_thread(leave)
         self._end("closed")
