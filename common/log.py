@@ -111,6 +111,10 @@ class PlainFormatter(logging.Formatter):
         return line
 
 
+_CHATTY = ("httpcore", "httpx")
+"""Libraries that log each call of ours at info; a probe would fill the log."""
+
+
 def set_up(
     level: str = "info", form: Form = "plain", stream: IO[str] | None = None
 ) -> None:
@@ -126,3 +130,5 @@ def set_up(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    for chatty in _CHATTY:
+        logging.getLogger(chatty).setLevel(max(root.level, logging.WARNING))

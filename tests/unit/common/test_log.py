@@ -76,3 +76,11 @@ def test_the_least_level_is_kept() -> None:
     log.set_up("warning", "plain", stream)
     logging.getLogger("edge").info("quiet")
     assert stream.getvalue() == ""
+
+
+def test_a_probe_by_http_is_no_event() -> None:
+    stream = io.StringIO()
+    log.set_up("info", "plain", stream)
+    logging.getLogger("httpx").info("HTTP Request: GET")
+    logging.getLogger("httpx").warning("worth a line")
+    assert stream.getvalue().count("\n") == 1
