@@ -81,7 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     OUT.mkdir(exist_ok=True)
     for old in (*OUT.glob("*.wav"), *OUT.glob("*.log"), *OUT.glob("report.json")):
         old.unlink()
-    for ending in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: nothing stays behind
+    # Nothing stays behind, whatever ends it; a shell's background job is born deaf to
+    # Ctrl-C, which must not make it immortal.
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="yaohe-") as folder:
