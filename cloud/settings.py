@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings
 
 from cloud.fleet.settings import FleetSettings
 from common.files import cloud_data
-from common.settings import Section, tier_config
+from common.settings import LabelSettings, LogSettings, Section, tier_config
 
 MIB = 1 << 20
 DEFAULT_THREADS = min(os.cpu_count() or 1, 4)
@@ -87,30 +87,6 @@ class HttpSettings(Section):
     port: int = Field(DEFAULT_PORT, ge=0, le=65535)
     origins: tuple[str, ...] = ("*",)
     goodbye_s: int = Field(10, ge=0)
-
-
-class LabelSettings(Section):
-    """The AI-content label that every sound carries (GB 45438-2025).
-
-    Attributes:
-        producer: Name or code of the service that generates.
-        propagator: Name or code of the service that spreads, if another.
-    """
-
-    producer: str = "Yaohe"
-    propagator: str = ""
-
-
-class LogSettings(Section):
-    """Logging.
-
-    Attributes:
-        level: Least level written.
-        form: One line for a person, or one JSON object.
-    """
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    form: Literal["plain", "json"] = "plain"
 
 
 class CloudSettings(BaseSettings):

@@ -7,6 +7,8 @@ built once, by the command line, and passed on; nothing reads them at import.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_settings import SettingsConfigDict
 
@@ -19,6 +21,30 @@ class Section(BaseModel):
     """A named part of a tier's settings; a misspelt name in it is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LabelSettings(Section):
+    """The AI-content label that every sound carries (GB 45438-2025).
+
+    Attributes:
+        producer: Name or code of the service that generates.
+        propagator: Name or code of the service that spreads, if another.
+    """
+
+    producer: str = "Yaohe"
+    propagator: str = ""
+
+
+class LogSettings(Section):
+    """Logging.
+
+    Attributes:
+        level: Least level written.
+        form: One line for a person, or one JSON object.
+    """
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    form: Literal["plain", "json"] = "plain"
 
 
 def tier_config(tier: str) -> SettingsConfigDict:

@@ -13,7 +13,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings
 
 from common.files import edge_data
-from common.settings import Section, tier_config
+from common.settings import LabelSettings, LogSettings, Section, tier_config
 from edge.sync.settings import SyncSettings
 
 MIB = 1024 * 1024
@@ -95,30 +95,6 @@ class CloudSettings(Section):
 
     url: str | None = None
     probe_s: float = Field(15.0, ge=1)
-
-
-class LabelSettings(Section):
-    """The AI-content label that every sound carries (GB 45438-2025).
-
-    Attributes:
-        producer: Name or code of the service that generates.
-        propagator: Name or code of the service that spreads, if another.
-    """
-
-    producer: str = "Yaohe"
-    propagator: str = ""
-
-
-class LogSettings(Section):
-    """Logging.
-
-    Attributes:
-        level: Least level written.
-        form: One line for a person, or one JSON object.
-    """
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    form: Literal["plain", "json"] = "plain"
 
 
 class EdgeSettings(BaseSettings):
