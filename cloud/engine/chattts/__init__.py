@@ -1,0 +1,1 @@
+"""ChatTTS's architecture as an engine that many share: see ``engine.py``."""
