@@ -98,6 +98,11 @@ format: setup ## format the code and mend what lint can mend
 	$(BIN)/isort --quiet .
 	$(BIN)/black --quiet .
 
+.PHONY: protocol
+protocol: setup ## write the code of cloud/worker/synthesizer.proto anew
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
+	  --grpc_python_out=. cloud/worker/synthesizer.proto
+
 .PHONY: bench
 bench: setup ## measure: tables, and bench-out/NAME.json (ONLY=name for one)
 	$(BIN)/python tests/bench/run.py $(ONLY)

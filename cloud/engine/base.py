@@ -122,3 +122,37 @@ class KnowsClauses(Protocol):
 
     async def clause_ends(self, job: Job) -> Pauses:
         """Say where the job's clauses will end: symbols and samples before it."""
+
+
+@runtime_checkable
+class SharesSlots(Protocol):
+    """An engine that takes more jobs than it has slots and shares those fairly."""
+
+    @property
+    def places(self) -> int:
+        """Jobs it takes at the same time; whoever comes later waits outside."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a batching engine is doing and has done since it started.
+
+    Attributes:
+        running: Jobs in its slots now.
+        waiting: Jobs it has taken that wait for a slot or for memory.
+        steps: Decode steps so far.
+        tokens: Rows of all those steps; ``tokens / steps`` is the mean batch.
+    """
+
+    running: int
+    waiting: int
+    steps: int
+    tokens: int
+
+
+@runtime_checkable
+class KnowsLoad(Protocol):
+    """An engine that batches and can say how full its steps are."""
+
+    def load(self) -> Load:
+        """Count; called from any thread, at any time."""
