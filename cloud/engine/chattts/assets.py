@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pybase16384
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from cloud.engine.chattts import base16384
 from cloud.engine.chattts.shape import (
     CODEBOOKS,
     MELS,
@@ -310,10 +310,10 @@ def _speaker_stat(path: Path, hidden: int) -> tuple[Tensor, Tensor] | None:
     if not path.is_file():
         return None
     try:
-        raw = pybase16384.decode_from_string(_text(path).strip())
+        raw = base16384.decode(_text(path).strip())
         numbers = np.frombuffer(raw, np.dtype("<f2")).astype(np.float32)
         spread, mean = torch.from_numpy(numbers).reshape(2, hidden)
-    except (ValueError, RuntimeError):
+    except (YaoheError, ValueError, RuntimeError):
         raise _invalid(path, f"does not hold 2 x {hidden} half floats") from None
     if not bool(torch.isfinite(spread).all() and torch.isfinite(mean).all()):
         raise _invalid(path, "has a number that is not finite")
