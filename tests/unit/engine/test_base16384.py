@@ -39,10 +39,9 @@ def test_any_text_is_either_the_one_form_of_its_bytes_or_refused(
 ) -> None:
     try:
         raw = base16384.decode(seed + text)
-    except YaoheError as error:
-        assert error.code == "invalid_request"
-    else:
-        assert base16384.encode(raw) == seed + text
+    except YaoheError:
+        return
+    assert base16384.encode(raw) == seed + text
 
 
 @pytest.mark.parametrize(
