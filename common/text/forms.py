@@ -36,10 +36,15 @@ _UNSEEN = re.compile(
 )
 _SPLIT = re.compile(r"(?<![\d.])\d+([ \u00a0\u3000]+|\ufe0f?\u20e3)[.．]\d+(?![\d.．])")
 """One number whose point stands apart: ``9 .9``, or digits on keys."""
+_PRICED = "[¥$€£]|[价售]|[仅只][需要售]?"
+_NUMERALS = "[零〇一二两三四五六七八九十百千万]"
 _DOTTED = re.compile(
-    r"(?<![\d.·])(\d+)·(?=\d+ ?[元块圆])|(?<=[¥$€£])( ?\d+)·(?=\d+(?![\d·]))"
+    r"(?<![\d.·])(\d+)·(?=\d+ ?(?:[元块圆]|折(?!扣)))|"
+    rf"((?:{_PRICED})[:：为是]? ?\d+)·(?=\d+(?![\d·]))|"
+    r"(?<![\d.。])(\d{1,3})。(?=\d{1,2} ?(?:[元块圆]|折(?!扣)))|"
+    rf"(?<![周期拜第初])({_NUMERALS})·(?=[零〇一二三四五六七八九]{{1,2}}(?:元(?!旦)|块|折(?!扣)))"
 )
-"""A price with a dot in the middle for its point."""
+"""A price with a dot in the middle, or a full stop, for its point."""
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
@@ -105,9 +110,9 @@ def unify(text: str) -> str:
         Text of the same length.
     """
     unified = "".join(map(half_width, text))
-    if "·" not in unified:
+    if "·" not in unified and "。" not in unified:
         return unified
-    return _DOTTED.sub(lambda match: f"{match[1] or match[2]}.", unified)
+    return _DOTTED.sub(lambda match: f"{match[match.lastindex or 0]}.", unified)
 
 
 def unseen(text: str) -> Iterator[int]:

@@ -7,12 +7,15 @@ and not some cleaned copy of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import unescape
+from html.entities import html5
 from typing import Literal
 
 from common.text import english, segment
 from common.text.contours import contour
+from common.text.forms import unseen
 
 Kind = Literal["text", "silent", "break", "fixed", "unread"]
 
@@ -92,11 +95,28 @@ def parse_reading(
     return word, syllables
 
 
+ENTITY = r"&(?:amp;)*(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+"""A character as web pages spell it, escaped once or again and again."""
+_ENTITY = re.compile(ENTITY)
+_IN_NUMBER = re.compile(r"\d(?:[.．]\d|[&\d])|[.．]\d")
 _INLINE = re.compile(r"\{([^{}|\n]{1,64})\|([^{}|\n]{0,200})\}")
 
 
+def entity(name: str) -> str | None:
+    """The characters that an entity stands for.
+
+    Args:
+        name: What stands between ``&`` and ``;``.
+
+    Returns:
+        The characters, empty for one that no page shows; None for a name that HTML does
+        not know: then it is text.
+    """
+    return unescape(f"&{name};") if name[0] == "#" else html5.get(f"{name};")
+
+
 def inline_pieces(text: str, dialect: str) -> list[Piece]:
-    """Cut a text at its inline overrides, ``{word|reading}``.
+    """Cut a text at its inline overrides, ``{word|reading}``, and resolve entities.
 
     Args:
         text: The input.
@@ -109,15 +129,37 @@ def inline_pieces(text: str, dialect: str) -> list[Piece]:
     pieces: list[Piece] = []
     place = 0
     for match in _INLINE.finditer(text) if "{" in text else ():
-        if match.start() > place:
-            pieces.append(
-                Piece("text", place, match.start(), text[place : match.start()])
-            )
+        pieces.extend(_plain(text, place, match.start()))
         pieces.extend(_override(match, dialect))
         place = match.end()
-    if place < len(text):
-        pieces.append(Piece("text", place, len(text), text[place:]))
+    pieces.extend(_plain(text, place, len(text)))
     return pieces
+
+
+def entity_piece(text: str, start: int, end: int, said: str) -> Piece:
+    """The piece of an entity that stands for ``said``."""
+    shows = bool(said.strip()) and next(unseen(f"a{said}a"), None) is None
+    if not shows and _IN_NUMBER.match(text[start - 1 : start] + text[end : end + 2]):
+        # It would part one price in two.
+        return Piece("unread", start, end)
+    if shows or said.isspace():
+        return Piece("text", start, end, said)
+    return Piece("silent", start, end, rule="silent.control")
+
+
+def _plain(text: str, start: int, end: int) -> Iterator[Piece]:
+    """Text without overrides, cut at its entities."""
+    place = start
+    for match in _ENTITY.finditer(text, start, end) if "&" in text else ():
+        said = entity(match[1])
+        if said is None:
+            continue
+        if match.start() > place:
+            yield Piece("text", place, match.start(), text[place : match.start()])
+        place = match.end()
+        yield entity_piece(text, match.start(), place, said)
+    if place < end:
+        yield Piece("text", place, end, text[place:end])
 
 
 def _override(match: re.Match[str], dialect: str) -> Sequence[Piece]:

@@ -17,7 +17,7 @@ from common.text.pieces import Piece, inline_pieces
 from common.text.receipt import UNREAD_RULE
 from common.text.rules import BOOK, ENGLISH
 from common.text.rules.english import is_english
-from common.text.scan import HAN_RULE, Scan, Token, scan
+from common.text.scan import HAN, HAN_RULE, Scan, Token, scan
 from common.text.styles import PLAIN, Style
 from common.text.symbols import BREAK
 
@@ -130,14 +130,37 @@ def tokens_of(
     )
     tokens: list[Token] = []
     place = 0
-    for piece in pieces:
-        if piece.kind == "text":
-            end = place + len(_shown(piece, hidden))
-            tokens.extend(_read_piece(state, page, piece, place, end, lexicon))
+    for run in _runs(pieces):
+        if run[0].kind == "text":
+            end = place + sum(len(_shown(piece, hidden)) for piece in run)
+            tokens.extend(_read_piece(state, page, run[0], place, end, lexicon))
             place = end
         else:
-            tokens.append(_token_of(piece, dialect))
+            tokens.append(_token_of(run[0], dialect))
     return list(_covered(tokens, hidden)) if hidden else tokens, styles
+
+
+def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Pieces that are read together: text stays one where an entity stands in it."""
+    run: list[Piece] = []
+    for piece in pieces:
+        if run and not _goes_on(run[-1], piece):
+            yield run
+            run = []
+        run.append(piece)
+    if run:
+        yield run
+
+
+def _goes_on(piece: Piece, following: Piece) -> bool:
+    parts = (piece, following)
+    if any(part.kind != "text" for part in parts):
+        return False
+    # Chinese is located character by character, so what moved it stays apart.
+    if any(_is_moved(part) and re.search(f"[{HAN}]", part.text) for part in parts):
+        return False
+    one, other = ((part.style, part.language, part.say_as) for part in parts)
+    return one == other
 
 
 def _token_of(piece: Piece, dialect: str) -> Token:

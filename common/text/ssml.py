@@ -12,7 +12,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from common.text.pieces import MAX_BREAK_MS, Piece, parse_reading
+from common.text.pieces import (
+    ENTITY,
+    MAX_BREAK_MS,
+    Piece,
+    entity,
+    entity_piece,
+    parse_reading,
+)
 from common.text.styles import PLAIN, Style
 
 MAX_DEPTH = 64
@@ -24,12 +31,11 @@ MAX_TAG = 1000
 _MARK = re.compile(
     rf"<!--(?:.*?)(?:-->|$)|<\?[^>]{{0,{MAX_TAG}}}>|"
     rf"<![^\[>]{{0,{MAX_TAG}}}(?:\[.{{0,{MAX_TAG}}}?\]\s{{0,9}})?>|"
-    rf"</?[A-Za-z][^<>]{{0,{MAX_TAG}}}>|&(?:#\d{{1,7}}|#[xX][0-9A-Fa-f]{{1,6}}|[a-z]{{2,6}});",
+    rf"</?[A-Za-z][^<>]{{0,{MAX_TAG}}}>|{ENTITY}",
     re.DOTALL,
 )
 _TAG = re.compile(r"<(/?)\s*([A-Za-z][\w:.-]*)((?:[^<>])*?)(/?)>", re.DOTALL)
 _ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_ENTITIES = frozenset(("&amp;", "&lt;", "&gt;", "&quot;", "&apos;"))
 _BREAKS = {
     "none": 0,
     "x-weak": 100,
@@ -139,8 +145,12 @@ def parse(text: str, dialect: str) -> tuple[list[Piece], list[Style]]:
 def _mark(parser: _Parser, match: re.Match[str]) -> int:
     mark, start, end = match[0], match.start(), match.end()
     if mark.startswith("&"):
-        known = mark in _ENTITIES or mark.startswith("&#")
-        parser.say(start, end, html.unescape(mark) if known else mark)
+        said = entity(match[1])
+        made = entity_piece(parser.text, start, end, mark if said is None else said)
+        if made.kind == "text":
+            parser.say(start, end, made.text)
+        else:
+            parser.pieces.append(made)
         return end
     if mark.startswith("<!") and not mark.startswith("<!--"):
         parser.pieces.append(Piece("unread", start, end))

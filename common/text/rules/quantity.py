@@ -148,6 +148,10 @@ def _point(match: re.Match[str], state: Scan) -> str | None:
     return f"零点{spell_digits(match[1])}"
 
 
+def _spelled_point(match: re.Match[str], state: Scan) -> str:
+    return "点"
+
+
 def _single(match: re.Match[str], state: Scan) -> str:
     return amount(state, match[0], match.start(), match.end())
 
@@ -219,4 +223,10 @@ def register(book: RuleBook) -> None:
     add("number.metres", "d", r"(\d)米(\d{2})(?![\d.])")(_metres)
     add("time.minutes", "d", r"(\d{1,2})['′](\d{1,2})(?:\"|″|'')")(_minutes)
     add("number.point", "s", r"(?<![\d.])\.(\d+)(?![\d.])")(_point)
+    add(
+        "number.point",
+        "s",
+        r"(?<=[零〇一二两三四五六七八九十百千万])(?<![周期拜第初][一二三四五六七八九十])\."
+        r"(?=[零〇一二三四五六七八九]{1,2}(?:元(?!旦)|块|折(?!扣)))",
+    )(_spelled_point)
     add("number", "d", NUMBER)(_single)

@@ -14,6 +14,8 @@ _FIRST_PICTURE = 0x2600
 """Symbols from here on are pictures, earlier ones ornaments."""
 _WRITTEN = frozenset(map(chr, range(0x3200, 0x3400))) - {"㊗", "㊙"}
 """Words in one character, such as ㈱ and ㍿; the two left out are emoji."""
+_ORNAMENTS = frozenset("∗∘∙∣∧∨⋄⋅⋆⋮⋯⋰⋱∎")
+"""Of the operators of mathematics, those that only decorate or part."""
 _REPLACED = "\ufffd"
 """Stands where a character was lost on its way."""
 
@@ -23,6 +25,9 @@ def silent_rule(character: str) -> str:
     """The rule by which a character is silent, or ``unread``."""
     category = unicodedata.category(character)
     if character in _WRITTEN or character == _REPLACED:
+        return UNREAD_RULE
+    if "\u2200" <= character <= "\u22ff" and character not in _ORNAMENTS:
+        # It means something, and has no name here: better a refusal than a gap.
         return UNREAD_RULE
     if character in QUOTES:
         return "silent.quote"
