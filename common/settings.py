@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_settings import SettingsConfigDict
 
+from common.complaint import complaint
 from common.errors import YaoheError
 
 NESTING = "__"
@@ -77,7 +78,7 @@ def settings_error(refusal: ValidationError, tier: str) -> YaoheError:
     Returns:
         ``invalid_request`` with the environment variable in ``param``.
     """
-    problem = refusal.errors(include_url=False, include_context=False)[0]
-    path = NESTING.join(str(part) for part in problem["loc"])
+    place, wrong = complaint(refusal)
+    path = NESTING.join(str(part) for part in place)
     name = f"YAOHE_{tier.upper()}_{path.upper()}"
-    return YaoheError("invalid_request", f"{name}: {problem['msg']}", param=name)
+    return YaoheError("invalid_request", f"{name}: {wrong}", param=name)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import cbor2
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from common.complaint import complaint
 from common.errors import YaoheError
 
 MESSAGE_VERSION = 1
@@ -95,9 +96,9 @@ def decode(kind: type[M], data: bytes) -> M:
     try:
         return kind.model_validate(values)
     except ValidationError as refusal:
-        problem = refusal.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise _refused(f"{kind.__name__} {where}: {problem['msg']}") from None
+        place, wrong = complaint(refusal)
+        where = ".".join(str(part) for part in place)
+        raise _refused(f"{kind.__name__} {where}: {wrong}") from None
 
 
 def loads(data: bytes, *, limit: int) -> Any:

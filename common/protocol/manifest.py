@@ -28,6 +28,7 @@ from pydantic import (
     model_validator,
 )
 
+from common.complaint import complaint
 from common.errors import YaoheError
 from common.protocol.canonical import canonical_bytes, strict_object
 from common.protocol.version import VERSION_FORM
@@ -304,9 +305,9 @@ def parse_manifest(data: bytes) -> Manifest:
     try:
         return Manifest.model_validate_json(_canonical(data))
     except ValidationError as refusal:
-        problem = refusal.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in problem["loc"]) or "manifest"
-        raise _refused(f"{where}: {problem['msg']}") from None
+        place, wrong = complaint(refusal)
+        where = ".".join(str(part) for part in place) or "manifest"
+        raise _refused(f"{where}: {wrong}") from None
 
 
 def pack_digest(data: bytes) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
+from common.complaint import complaint
 from common.errors import YaoheError, quoted
 from common.protocol.stream import (
     MAX_CONTROL_BYTES,
@@ -113,9 +114,9 @@ def _parse(values: Mapping[str, Any], kinds: Mapping[str, type[_M]]) -> _M:
     try:
         return kind.model_validate({**values, "speech": {}})
     except ValidationError as refusal:
-        problem = refusal.errors(include_url=False, include_context=False)[0]
-        param = str(problem["loc"][0]) if problem["loc"] else None
-        raise _refused(f"{param}: {problem['msg']}", param) from None
+        place, wrong = complaint(refusal)
+        param = str(place[0]) if place else None
+        raise _refused(f"{param}: {wrong}", param) from None
 
 
 def _refused(reason: str, param: str | None = None) -> YaoheError:

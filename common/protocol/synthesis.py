@@ -26,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from common.complaint import sentence
 from common.errors import Code, YaoheError, quoted
 from common.text.say_as import CONTEXTS
 from common.text.symbols import DIALECTS
@@ -201,7 +202,7 @@ def _translated(problem: Mapping[str, Any], values: Mapping[str, object]) -> Yao
     code: Code = "invalid_request"
     if isinstance(value, str):
         code = _CODES_OF_VALUES.get(str(param), code)
-    reason = str(problem["msg"])
+    reason = sentence(problem)
     return YaoheError(code, f"{param} is {quoted(value)}: {reason}", param=param)
 
 
@@ -223,7 +224,7 @@ def parse_speech(values: object) -> SpeechRequest:
     try:
         request = SpeechRequest.model_validate(dict(values))
     except ValidationError as refusal:
-        problem = refusal.errors(include_url=False, include_context=False)[0]
+        problem = refusal.errors(include_url=False, include_input=False)[0]
         raise _translated(problem, values) from None
     if not request.input.strip():
         raise YaoheError("nothing_to_say", "input is blank", param="input")

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from common.complaint import sentence
 from common.errors import Code, YaoheError
 from common.leaving import CLIENT_LEFT, ClientGone
 from edge.service import Service
@@ -62,6 +63,6 @@ def _as_ours(request: Request, failure: Exception) -> YaoheError:
     if isinstance(failure, RequestValidationError):
         first = failure.errors()[0]
         param = str(first["loc"][-1]) if first["loc"] else None
-        return YaoheError("invalid_request", str(first["msg"]), param=param)
+        return YaoheError("invalid_request", f"{param}: {sentence(first)}", param=param)
     log.error("unforeseen failure", exc_info=failure)
     return YaoheError("internal_error", "something went wrong here; it was logged")
