@@ -218,6 +218,28 @@ def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
         The plan.
     """
     hidden, counts = timing(networks, symbols, style)
+    return plan_with(networks, symbols, style, hidden, counts)
+
+
+def plan_with(
+    networks: Networks,
+    symbols: Sequence[Symbol],
+    style: Style,
+    hidden: Floats,
+    counts: NDArray[np.int64],
+) -> Plan:
+    """Settle the pitch of a sentence whose timing is given.
+
+    Args:
+        networks: The voice.
+        symbols: The sentence with start and end marks.
+        style: How to speak it.
+        hidden: ``[1, symbols, width]`` from :func:`timing`.
+        counts: ``[symbols]`` frames, the voice's own or another's.
+
+    Returns:
+        The plan.
+    """
     index, positions = _positions(counts)
     spread = hidden[0][index]
     octaves, voicing = networks.prosody.run(
