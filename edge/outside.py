@@ -253,6 +253,8 @@ def ask(settings: EdgeSettings) -> list[Check]:
 def _line(line: LineState) -> Check:
     who = f"{line.box} of chain {line.chain}"
     waiting = f" {line.waiting} reports wait for the cloud." if line.waiting else ""
+    if line.dropped:
+        waiting += f" {line.dropped} older ones were given up: too many waited."
     if not line.is_up:
         why = f": {line.last_error}" if line.last_error else ""
         return Check(
@@ -268,6 +270,14 @@ def _line(line: LineState) -> Check:
             f"{who} is connected, but the newest metadata is not trusted: "
             f"{line.refusal}.{waiting}",
             "Look at the clock, and at the chain's keys.",
+        )
+    if line.is_rebuilt:
+        return Check(
+            "line",
+            "warn",
+            f"{who} is connected, but its memory was damaged and begun anew; "
+            f"reports that waited are lost.{waiting}",
+            "Look at the disk; a restart clears this message.",
         )
     state = "all phrases are here" if line.is_current else "phrases are coming"
     return Check("line", "ok", f"{who} is connected; {state}.{waiting}")

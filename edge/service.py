@@ -39,7 +39,7 @@ from edge.policy import Policy
 from edge.readings import Readings
 from edge.settings import EdgeSettings
 from edge.stage import Stage
-from edge.sync.book import Spoken
+from edge.sync.events import Spoken
 from edge.sync.joining import join, spoken
 
 HOUSEKEEPING_S = 5.0

@@ -6,7 +6,8 @@ Rules of this module:
   so an answer that was lost on its way costs nothing; another key is refused.
 * Births and wills count by boot and session: what an older session says late is
   ignored.
-* An event is counted once, however often it arrives.
+* Where an earlier boot goes on making sessions after a later one began, two machines
+  use one name: somebody copied a disk.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from common.protocol.reports import (
     EnrolAnswer,
     Enrolled,
     EnrolRequest,
-    Event,
     State,
 )
 from common.trust.claim import ANSWERING, ASKING, Claim, is_proof, new_claim, proof
@@ -55,6 +55,10 @@ class BoxRow:
         catalogue: Newest change that it has taken in, by scope.
         clock_suspect: Whether its clock is clearly wrong.
         tiers: Utterances by tier.
+        waiting: Events that wait on it, as it last said.
+        dropped: Events that it gave up because too many waited.
+        doubled: When two machines last used this name, seconds since 1970; None if
+            that was not seen within a day.
     """
 
     box: str
@@ -70,6 +74,9 @@ class BoxRow:
     catalogue: Mapping[str, int]
     clock_suspect: bool
     tiers: Mapping[str, int]
+    waiting: int
+    dropped: int
+    doubled: int | None
 
 
 class Boxes:
@@ -214,7 +221,8 @@ class Boxes:
         for row in self._db.read("SELECT * FROM tiers"):
             spoken.setdefault(row["box"], {})[row["tier"]] = row["spoken"]
         rows = self._db.read("SELECT * FROM boxes ORDER BY box")
-        return [_box_row(row, spoken.get(row["box"], {})) for row in rows]
+        since = int(self._now()) - DAY_S
+        return [_box_row(row, spoken.get(row["box"], {}), since) for row in rows]
 
     def take_birth(self, db: sqlite3.Connection, box: str, birth: Birth) -> None:
         """Note that a box is up or gone; runs in the caller's transaction.
@@ -224,6 +232,8 @@ class Boxes:
             box: Which box.
             birth: Its birth or will.
         """
+        if birth.up:
+            self._note_boot(db, box, birth)
         # A birth begins a session; an end counts only for the session it ends.
         counts = (
             "(boot != ? OR session <= ?)" if birth.up else "boot = ? AND session = ?"
@@ -242,6 +252,24 @@ class Boxes:
                 ),
             )
 
+    def _note_boot(self, db: sqlite3.Connection, box: str, birth: Birth) -> None:
+        """Remember a boot, and notice one that goes on beside a later one."""
+        now = int(self._now())
+        goes_on = db.execute(
+            "SELECT 1 FROM boots JOIN boxes USING (box) WHERE box = ? "
+            "AND boots.boot = ? AND boots.session < ? AND boxes.boot != boots.boot",
+            (box, birth.boot, birth.session),
+        ).fetchone()
+        if goes_on:
+            db.execute("UPDATE boxes SET doubled = ? WHERE box = ?", (now, box))
+        db.execute(
+            "INSERT INTO boots VALUES (?, ?, ?, ?) ON CONFLICT (box, boot) DO UPDATE "
+            "SET session = max(boots.session, excluded.session), "
+            "heard = excluded.heard",
+            (box, birth.boot, birth.session, now),
+        )
+        db.execute("DELETE FROM boots WHERE heard < ?", (now - 7 * DAY_S,))
+
     def take_state(self, db: sqlite3.Connection, box: str, state: State) -> None:
         """Note a box's health; runs in the caller's transaction."""
         db.execute(
@@ -249,30 +277,9 @@ class Boxes:
             (reports.encode(state).decode(), int(self._now()), box),
         )
 
-    def take_event(self, db: sqlite3.Connection, box: str, event: Event) -> bool:
-        """Note an event, once; runs in the caller's transaction.
 
-        Args:
-            db: The transaction's connection.
-            box: Which box.
-            event: What happened.
-
-        Returns:
-            Whether it is news.
-        """
-        now = int(self._now())
-        added = db.execute(
-            "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(box, event.life, event.number, event.kind, event.at, now),
-                json.dumps(event.body),
-            ),
-        )
-        db.execute("UPDATE boxes SET seen = ? WHERE box = ?", (now, box))
-        return added.rowcount == 1
-
-
-def _box_row(row: sqlite3.Row, tiers: Mapping[str, int]) -> BoxRow:
+def _box_row(row: sqlite3.Row, tiers: Mapping[str, int], since: int) -> BoxRow:
+    doubled = row["doubled"]
     state: dict[str, Any] = json.loads(row["state"])
     return BoxRow(
         box=row["box"],
@@ -288,6 +295,9 @@ def _box_row(row: sqlite3.Row, tiers: Mapping[str, int]) -> BoxRow:
         catalogue=state.get("catalogue", {}),
         clock_suspect=bool(state.get("clock_suspect", False)),
         tiers=dict(tiers),
+        waiting=state.get("waiting", 0),
+        dropped=state.get("dropped", 0),
+        doubled=doubled if doubled is not None and doubled >= since else None,
     )
 
 

@@ -88,6 +88,8 @@ def list_boxes(
             f"{row.software:8} phrases {row.phrases:<5} {' '.join(row.packs)}",
             tiers,
             "CLOCK WRONG" if row.clock_suspect else "",
+            f"{row.dropped} REPORTS GIVEN UP" if row.dropped else "",
+            "TWO MACHINES USE THIS NAME: enrol one anew" if row.doubled else "",
         ]
         typer.echo("  ".join(fact for fact in facts if fact.strip()))
 

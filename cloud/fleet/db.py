@@ -2,6 +2,8 @@
 
 Rules of this module:
 
+* An older file is brought up to date in one transaction when it is opened; a newer one
+  is refused.
 * A change is one ``BEGIN IMMEDIATE`` transaction and on the disk when it returns.
 * Connections are never shared between threads: a shared one loses rows.
 * Whoever watches :meth:`FleetDb.version` notices what another process wrote.
@@ -16,10 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 1
+from common.errors import YaoheError
 
-SCHEMA = """
+BUSY_TIMEOUT_MS = 10_000
+
+FIRST = """
 CREATE TABLE claims (
     name TEXT PRIMARY KEY, secret TEXT NOT NULL, box TEXT NOT NULL,
     groups TEXT NOT NULL, expires INTEGER NOT NULL, used_by TEXT);
@@ -63,6 +66,20 @@ CREATE TABLE entries (
     dialect TEXT NOT NULL, PRIMARY KEY (scope, key)) WITHOUT ROWID;
 """
 
+LIVES = """
+CREATE TABLE lives (
+    box TEXT NOT NULL, life TEXT NOT NULL, upto INTEGER NOT NULL,
+    heard INTEGER NOT NULL, PRIMARY KEY (box, life)) WITHOUT ROWID;
+CREATE TABLE boots (
+    box TEXT NOT NULL, boot TEXT NOT NULL, session INTEGER NOT NULL,
+    heard INTEGER NOT NULL, PRIMARY KEY (box, boot)) WITHOUT ROWID;
+ALTER TABLE boxes ADD COLUMN doubled INTEGER;
+"""
+
+MIGRATIONS = (FIRST, LIVES)
+"""Each turns a file of the version before it into the next; ``user_version`` counts
+those that were applied. What stands here never changes; changes are added."""
+
 
 class FleetDb:
     """The file; any thread may use it."""
@@ -72,20 +89,24 @@ class FleetDb:
 
         Args:
             path: The file; its folder exists.
+
+        Raises:
+            YaoheError: ``not_ready``: a newer Yaohe wrote it.
         """
         self._path = path
         self._local = threading.local()
-        connection = self._connection()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                for statement in SCHEMA.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+        with self.change() as db:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version > len(MIGRATIONS):
+                raise YaoheError(
+                    "not_ready",
+                    f"{path} is of version {version}, this Yaohe knows "
+                    f"{len(MIGRATIONS)}: update it",
+                )
+            for migration in MIGRATIONS[version:]:
+                for statement in migration.split(";"):
+                    db.execute(statement)
+            db.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:

@@ -25,6 +25,7 @@ from cloud.fleet.boxes import Boxes
 from cloud.fleet.broker import Broker
 from cloud.fleet.catalogue import Catalogue
 from cloud.fleet.db import FleetDb
+from cloud.fleet.events import Events
 from cloud.fleet.jobs import Jobs
 from cloud.fleet.repository import Repository
 from cloud.fleet.settings import FleetSettings
@@ -46,6 +47,7 @@ class Office:
         blobs: Bytes by digest.
         repository: Signed metadata.
         catalogue: What phrases boxes should have.
+        events: What boxes reported.
         jobs: What boxes are told to have.
         boxes: Who the boxes are.
         broker: The broker's configuration.
@@ -78,6 +80,7 @@ class Office:
         self.catalogue = Catalogue(
             self.db, self.blobs, self.repository, settings.chain, now
         )
+        self.events = Events(self.db, now)
         self.jobs = Jobs(self.db)
         self.boxes = Boxes(
             self.db, self._authority, settings, root=self.repository.root, now=now

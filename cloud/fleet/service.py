@@ -3,7 +3,8 @@
 Rules of this module:
 
 * A message of a box is acknowledged when its transaction is on the disk; many
-  messages share one.
+  messages share one. Of events the box itself is told, since the broker may forget
+  what it acknowledged.
 * The broker's retained messages are a courtesy and no database: with each connection
   everything is published again, and boxes ask for what they miss.
 * What another process writes into the database (the command line) is noticed.
@@ -15,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from cloud.fleet.office import Office
 from cloud.fleet.ranking import Ranking
@@ -26,7 +27,14 @@ from common.mqtt import Delivery, Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import reports, topics
 from common.protocol.catalogue import Log
 from common.protocol.cbor import decode, encode
-from common.protocol.repair import CHUNK_BYTES, Need, Reply, Wanted
+from common.protocol.repair import (
+    CHUNK_BYTES,
+    MAX_LIVES,
+    Heard,
+    Need,
+    Reply,
+    Wanted,
+)
 
 BATCH = 200
 """Messages of one transaction."""
@@ -41,6 +49,18 @@ MAX_BUSY_BOXES = 256
 """Boxes answered at the same time; others ask again."""
 
 log = logging.getLogger(__name__)
+
+
+class Kept(NamedTuple):
+    """What follows from a batch that is on the disk.
+
+    Attributes:
+        needs: What boxes need.
+        heard: What boxes may forget, by box and life.
+    """
+
+    needs: list[tuple[str, Need]]
+    heard: dict[tuple[str, str], Heard]
 
 
 class Fleet:
@@ -85,6 +105,8 @@ class Fleet:
         self._answering: dict[str, asyncio.Task[None]] = {}
         self._said: dict[str, bytes] = {}
         self._reached: dict[str, tuple[int, int]] = {}
+        self._heard: dict[tuple[str, str], Heard] = {}
+        self._has_heard = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -96,6 +118,7 @@ class Fleet:
         """Begin; returns at once, whether or not there is a broker."""
         works: tuple[Coroutine[Any, Any, None], ...] = (
             self._hear(),
+            self._tell_heard(),
             self._every(self._publish, LOOK_S),
             self._every(self._render, LOOK_S),
             self._every(self._rank, RANK_S),
@@ -129,13 +152,15 @@ class Fleet:
             batch = [await self._link.receive()]
             while len(batch) < BATCH and (more := self._link.receive_now()):
                 batch.append(more)
-            needs = await self._kept(batch)
+            kept = await self._kept(batch)
             for delivery in batch:
                 delivery.ack()
-            for box, need in needs:
+            for box, need in kept.needs:
                 self._answer_soon(box, need)
+            self._heard.update(kept.heard)
+            self._has_heard.set()
 
-    async def _kept(self, batch: list[Delivery]) -> list[tuple[str, Need]]:
+    async def _kept(self, batch: list[Delivery]) -> Kept:
         """Keep a batch, however long the disk refuses."""
         while True:
             try:
@@ -144,9 +169,10 @@ class Fleet:
                 log.exception("reports cannot be kept; tried again")
                 await asyncio.sleep(AFTER_FAILURE_S)
 
-    def _take(self, batch: list[Delivery]) -> list[tuple[str, Need]]:
-        """Keep a batch; gives what boxes need."""
+    def _take(self, batch: list[Delivery]) -> Kept:
+        """Keep a batch."""
         needs: list[tuple[str, Need]] = []
+        heard: dict[tuple[str, str], Heard] = {}
         boxes = self.office.boxes
         with self.office.db.change() as db:
             for delivery in batch:
@@ -163,13 +189,34 @@ class Fleet:
                         boxes.take_state(db, topic.box, state)
                     elif isinstance(topic, topics.Event):
                         event = reports.decode(reports.Event, content)
-                        if boxes.take_event(db, topic.box, event):
+                        is_news, upto = self.office.events.take(db, topic.box, event)
+                        heard[topic.box, event.life] = upto
+                        if is_news:
                             self._ranking.take(db, topic.box, event)
                     elif isinstance(topic, topics.Need):
                         needs.append((topic.box, decode(Need, content)))
                 except YaoheError as error:
                     log.warning("%s is refused: %s", delivery.topic, error.message)
-        return needs
+        return Kept(needs, heard)
+
+    async def _tell_heard(self) -> None:
+        """Tell boxes what they may forget; who does not hear it sends again."""
+        while True:
+            await self._has_heard.wait()
+            self._has_heard.clear()
+            told, self._heard = self._heard, {}
+            by_box: dict[str, list[Heard]] = {}
+            for (box, _), heard in told.items():
+                by_box.setdefault(box, []).append(heard)
+            sent = (self._acknowledge(box, each) for box, each in by_box.items())
+            for result in await asyncio.gather(*sent, return_exceptions=True):
+                if isinstance(result, BaseException):
+                    log.info("a box is not told what was heard: %s", result)
+
+    async def _acknowledge(self, box: str, heard: list[Heard]) -> None:
+        topic = str(topics.Command(self._chain, box))
+        reply = Reply(heard=heard[:MAX_LIVES])
+        await self._link.publish(topic, encode(reply))
 
     def _answer_soon(self, box: str, need: Need) -> None:
         """Answer a box, one question at a time; who is not answered asks again."""
@@ -253,6 +300,7 @@ class Fleet:
     async def _rank(self) -> None:
         await asyncio.to_thread(self._ranking.wish)
         await asyncio.to_thread(self._ranking.forget_old)
+        await asyncio.to_thread(self.office.events.forget_old)
 
     async def _renew(self) -> None:
         if self.office.repository.is_founded:

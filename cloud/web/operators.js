@@ -8,7 +8,9 @@ const WORDS = {
     hear: "Hear it here", send: "Push to all boxes", boxes: "Boxes", phrases: "Phrases",
     box: "Box", line: "Line", seen: "Last seen", software: "Version", packs: "Packs",
     has: "Phrases", tiers: "Spoken by", up: "up", gone: "gone", never: "never",
-    clock: "clock is wrong", text: "Text", voice: "Voice", dialect: "Dialect",
+    clock: "clock is wrong",
+    doubled: "two machines use this name: enrol one anew",
+    text: "Text", voice: "Voice", dialect: "Dialect",
     scope: "For", state: "State", told: "Boxes told", done: "in the catalogue",
     waiting: "being rendered", refused: "refused", play: "▶ Hear", remove: "Remove",
     noBox: "No box yet: yaohe-cloud boxes invite NAME", noPhrase: "No phrase yet.",
@@ -21,7 +23,8 @@ const WORDS = {
     hear: "在这里试听", send: "推送到所有盒子", boxes: "盒子", phrases: "短语",
     box: "盒子", line: "连接", seen: "最近联系", software: "版本", packs: "语音包",
     has: "短语", tiers: "由谁播出", up: "在线", gone: "离线", never: "从未",
-    clock: "时钟不对", text: "文字", voice: "嗓音", dialect: "方言",
+    clock: "时钟不对", doubled: "两台机器用了同一个名字：请给其中一台重新注册",
+    text: "文字", voice: "嗓音", dialect: "方言",
     scope: "范围", state: "状态", told: "已知盒子", done: "已入目录",
     waiting: "正在合成", refused: "被拒绝", play: "▶ 试听", remove: "删除",
     noBox: "还没有盒子：yaohe-cloud boxes invite 名称", noPhrase: "还没有短语。",
@@ -114,7 +117,8 @@ function showBoxes(boxes) {
       [when(box.seen)], [box.software || "–"], [box.packs.join(" ") || "–"],
       [box.phrases],
       [Object.entries(box.tiers).sort().map(([t, n]) => `${t} ${n}`).join(", ") || "–"],
-      [box.clock_suspect ? say("clock") : ""],
+      [[box.clock_suspect && say("clock"), box.doubled && say("doubled")]
+        .filter(Boolean).join(", ")],
     ]);
   if (!boxes.length) none(body, names.length, say("noBox"));
 }

@@ -31,6 +31,9 @@ MAX_CHUNKS = 16_384
 MAX_SCOPE_CHARACTERS = 192
 Scope = Annotated[str, Field(min_length=1, max_length=MAX_SCOPE_CHARACTERS)]
 Index = Annotated[int, Field(ge=0, lt=MAX_CHUNKS)]
+MAX_LIVES = 64
+"""Lives of one acknowledgement."""
+Life = Annotated[str, Field(pattern=r"\A[0-9a-f]{1,128}\z")]
 
 
 class Wanted(NamedTuple):
@@ -47,8 +50,24 @@ class Wanted(NamedTuple):
     last: Index
 
 
+class Heard(NamedTuple):
+    """What the cloud has of one life's events; on the wire an array in this order.
+
+    Attributes:
+        life: The life, as events carry it.
+        upto: It and every number before it have arrived, or were given up by the box.
+    """
+
+    life: Life
+    upto: Counter
+
+
 def _triple(value: object) -> object:
     return tuple(value[: len(Wanted._fields)]) if isinstance(value, list) else value
+
+
+def _pair(value: object) -> object:
+    return tuple(value[: len(Heard._fields)]) if isinstance(value, list) else value
 
 
 class Need(Message):
@@ -85,20 +104,25 @@ class Need(Message):
 
 
 class Reply(Message):
-    """The cloud's answer to one box; either changes or whole buckets.
+    """The cloud's answer to one box: changes, whole buckets, or what it has heard.
+
+    Version rule: ``heard`` came after the first release. An older box refuses a reply
+    without ``scope`` and never waited for one; a newer box keeps its events until it
+    hears of them, so a chain's cloud is updated before its boxes.
 
     Attributes:
-        scope: The catalogue it is about.
+        scope: The catalogue it is about; None where it is about none.
         log: An encoded :class:`~common.protocol.catalogue.Log`.
         epoch: The epoch the buckets are of.
         seq: The moment the buckets are of.
         numbers: Buckets whose whole content is in ``entries``.
         entries: All that is not deleted in those buckets.
+        heard: Events that the cloud has on its disk.
     """
 
     MAX_BYTES: ClassVar[int] = 128 * 1024
 
-    scope: Scope
+    scope: Scope | None = None
     log: Annotated[bytes, Field(max_length=Log.MAX_BYTES)] | None = None
     epoch: Counter = 0
     seq: Counter = 0
@@ -109,4 +133,8 @@ class Reply(Message):
     entries: Annotated[
         list[WireEntry],
         Field(max_length=2 * MAX_LOG_ENTRIES),
+    ] = Field(default_factory=list)
+    heard: Annotated[
+        list[Annotated[Heard, BeforeValidator(_pair)]],
+        Field(max_length=MAX_LIVES),
     ] = Field(default_factory=list)

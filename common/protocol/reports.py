@@ -114,8 +114,11 @@ class Event(Report):
     """Something that happened on a box; arrives at least once.
 
     Attributes:
-        life: Random, one for each database of events; numbers start again with it.
-        number: Counts up within a life; (box, life, number) happened once.
+        life: Random; (box, life, number) happened once.
+        number: Counts up within a life, by one.
+        oldest: The first number of this life that the box still keeps; what was before
+            it is acknowledged or given up. 0 from the first release, which kept
+            nothing once the broker had it.
         kind: What happened.
         at: When, by the box's clock, seconds since 1970.
         body: Its facts.
@@ -125,6 +128,7 @@ class Event(Report):
 
     life: Hex
     number: Counter
+    oldest: Counter = 0
     kind: Name
     at: Counter
     body: dict[str, Any] = Field(default_factory=dict)

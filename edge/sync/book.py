@@ -1,38 +1,25 @@
 """What the line remembers on the box: trust marks, catalogues, events, counts.
 
-Rules of this module:
-
-* Every change is one transaction and on the disk when its future is done.
-* Events get a number within the database's life; a database that was rebuilt begins
-  another life, so that no number ever means two things.
-* Counts move from a table into an event in one transaction: they are sent once, however
-  often the box is killed.
+Every change is one transaction and on the disk when its future is done.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import sqlite_utils
 from sqlite_utils import Migrations
 
 from common.protocol.catalogue import Entry
-from common.protocol.reports import Event
 from edge.db import Store
+from edge.sync.events import LIFE_BYTES, EventLog
 from edge.sync.replica import Adoption, Replica
 
-MAX_HEAT = 100
-"""Phrases of one report."""
-MAX_HEAT_BYTES = 40 * 1024
-"""Of one report's phrases; the rest goes into the next."""
-LIFE_BYTES = 8
 OPEN_WAIT_S = 2.0
 
 log = logging.getLogger(__name__)
@@ -64,28 +51,23 @@ def m001_tables(db: sqlite_utils.Database) -> None:
     db.conn.execute("INSERT INTO facts VALUES ('life', ?)", (life,))
 
 
-class Spoken(NamedTuple):
-    """What was spoken, as the cloud will hear of it.
-
-    Attributes:
-        key: The phrase key, which stands on the symbols.
-        text: What was asked for.
-        voice: Logical voice.
-        dialect: The dialect.
-        rules: Version of the text rules.
-        lexicon: Digest of the store lexicon, hex; empty without one.
-    """
-
-    key: str
-    text: str
-    voice: str
-    dialect: str
-    rules: int
-    lexicon: str
+@migrations()
+def m002_lives(db: sqlite_utils.Database) -> None:
+    """Every event carries its own life."""
+    db.conn.execute("ALTER TABLE events ADD COLUMN life TEXT NOT NULL DEFAULT ''")
+    db.conn.execute(
+        "UPDATE events SET life = (SELECT value FROM facts WHERE name = 'life')"
+    )
+    db.conn.execute("CREATE INDEX events_by_life ON events (life, number)")
 
 
 class Book:
-    """The line's database."""
+    """The line's database.
+
+    Attributes:
+        store: The file.
+        events: What waits for the cloud.
+    """
 
     def __init__(self, path: Path, max_events: int) -> None:
         """Open the file.
@@ -95,7 +77,7 @@ class Book:
             max_events: Events that may wait; the oldest are given up.
         """
         self.store = Store(path, migrations)
-        self._max_events = max_events
+        self.events = EventLog(self.store, max_events)
         self._is_closed = False
 
     def open(self) -> None:
@@ -252,120 +234,7 @@ class Book:
         )
         return bool(rows)
 
-    def add_event(self, kind: str, at: int, body: Mapping[str, Any]) -> Future[None]:
-        """Put an event in line for the cloud."""
-
-        def change(db: sqlite_utils.Database) -> None:
-            self._insert_event(db, kind, at, body)
-
-        return self.store.write(change)
-
-    def add_counts(
-        self, heat: Mapping[Spoken, int], tiers: Mapping[str, int]
-    ) -> Future[None]:
-        """Add what was counted in memory."""
-
-        def change(db: sqlite_utils.Database) -> None:
-            db.conn.executemany(
-                "INSERT INTO heat VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE "
-                "SET plays = plays + excluded.plays",
-                [
-                    (spoken.key, json.dumps(spoken._asdict()), plays)
-                    for spoken, plays in heat.items()
-                ],
-            )
-            db.conn.executemany(
-                "INSERT INTO spoken VALUES (?, ?) ON CONFLICT (tier) DO UPDATE "
-                "SET count = count + excluded.count",
-                list(tiers.items()),
-            )
-
-        return self.store.write(change)
-
-    def report_counts(self, at: int) -> Future[bool]:
-        """Turn the counts into one event.
-
-        Args:
-            at: Seconds since 1970.
-
-        Returns:
-            Whether there was anything to tell.
-        """
-
-        def change(db: sqlite_utils.Database) -> bool:
-            hot = db.conn.execute(
-                "SELECT key, about, plays FROM heat ORDER BY plays DESC LIMIT ?",
-                (MAX_HEAT,),
-            ).fetchall()
-            tiers = dict(db.conn.execute("SELECT tier, count FROM spoken").fetchall())
-            if not hot and not tiers:
-                return False
-            phrases: list[dict[str, Any]] = []
-            told: list[tuple[str]] = []
-            size = 0
-            for key, about, plays in hot:
-                size += len(about)
-                if phrases and size > MAX_HEAT_BYTES:
-                    break
-                phrases.append(json.loads(about) | {"plays": plays})
-                told.append((key,))
-            body = {"phrases": phrases, "tiers": tiers}
-            self._insert_event(db, "spoken", at, body)
-            db.conn.executemany("DELETE FROM heat WHERE key = ?", told)
-            db.conn.execute("DELETE FROM spoken")
-            return True
-
-        return self.store.write(change)
-
-    def waiting(self, limit: int) -> list[Event]:
-        """The oldest events that the cloud has not acknowledged."""
-        life = self.fact("life") or ""
-        rows = self.store.read("SELECT * FROM events ORDER BY number LIMIT ?", (limit,))
-        return [
-            Event(
-                life=life,
-                number=row["number"],
-                kind=row["kind"],
-                at=row["at"],
-                body=json.loads(row["body"]),
-            )
-            for row in rows
-        ]
-
-    def count_waiting(self) -> tuple[int, int]:
-        """Events that wait, and events that were given up."""
-        rows = self.store.read("SELECT count(*) AS n FROM events")
-        return rows[0]["n"], int(self.fact("dropped") or 0)
-
-    def delivered(self, numbers: Iterable[int]) -> Future[None]:
-        """Forget events that the broker has."""
-        done = [(number,) for number in numbers]
-
-        def change(db: sqlite_utils.Database) -> None:
-            db.conn.executemany("DELETE FROM events WHERE number = ?", done)
-
-        return self.store.write(change)
-
     def close(self) -> None:
         """Finish waiting writes and close the file."""
         self._is_closed = True
         self.store.close()
-
-    def _insert_event(
-        self, db: sqlite_utils.Database, kind: str, at: int, body: Mapping[str, Any]
-    ) -> None:
-        db.conn.execute(
-            "INSERT INTO events (kind, at, body) VALUES (?, ?, ?)",
-            (kind, at, json.dumps(body)),
-        )
-        dropped = db.conn.execute(
-            "DELETE FROM events WHERE number <= "
-            "(SELECT max(number) FROM events) - ?",
-            (self._max_events,),
-        ).rowcount
-        if dropped:
-            db.conn.execute(
-                "INSERT INTO facts VALUES ('dropped', ?) ON CONFLICT (name) DO UPDATE "
-                "SET value = CAST(value AS INTEGER) + excluded.value",
-                (dropped,),
-            )

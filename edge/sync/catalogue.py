@@ -134,9 +134,10 @@ class CatalogueDesk:
         if replica is not None:
             await self._adopt(replica, replica.take_log(decode(Log, content)))
 
-    async def take_reply(self, content: bytes) -> None:
+    async def take_reply(self, reply: Reply) -> None:
         """Take an answer that was sent to this box."""
-        reply = decode(Reply, content)
+        if reply.scope is None:
+            return
         if reply.log is not None:
             await self.take_log(reply.scope, reply.log)
             return

@@ -12,7 +12,7 @@ from common.speech import Speech
 from common.text import RULES_VERSION, read
 from edge.cache import Cache
 from edge.settings import EdgeSettings
-from edge.sync.book import Spoken
+from edge.sync.events import Spoken
 from edge.sync.membership import load_membership
 from edge.sync.parts import Ota
 from edge.sync.service import Sync

@@ -1,26 +1,41 @@
-"""What the cloud shall know: events and counts, on the disk until the broker has them.
+"""What the cloud shall know: events and counts, on the disk until the cloud has them.
 
-At least once, in order, each with its number; the cloud counts a number once.
+Rules of this module:
+
+* The broker's acknowledgement means nothing: a broker that is killed forgets what it
+  has not written. An event stays here until the cloud itself says that it is committed.
+* At least once, in order, each with its number; the cloud counts a number once.
+* What is unacknowledged is sent again after a reconnect, when the cloud comes back, and
+  after a wait that doubles.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import random
+import time
 from asyncio import wrap_future
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from common.endings import heard
 from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, PublishRefused
 from common.protocol import reports, topics
+from common.protocol.repair import Heard
 from common.protocol.reports import Event
 from edge.db import DatabaseGone
-from edge.sync.book import Book, Spoken
+from edge.sync.events import EventLog, Spoken
 
-BATCH = 20
-"""Events sent before the first is acknowledged."""
+WINDOW = 50
+"""Events on their way: sent, and not yet acknowledged by the cloud."""
+AGAIN_S = 30.0
+"""First wait for the cloud before the window is sent again; it doubles with each."""
+MAX_AGAIN_S = 900.0
+SPREAD_S = 5.0
+"""After the cloud came back its boxes send again, spread over so many seconds."""
 MAX_BODY_BYTES = 48 * 1024
 """Of one event."""
 AFTER_REFUSAL_S = 60.0
@@ -35,18 +50,23 @@ class Outbox:
     """Events and counts of a box."""
 
     def __init__(
-        self, book: Book, link: Link, chain: str, box: str, now: Callable[[], float]
+        self,
+        events: EventLog,
+        link: Link,
+        chain: str,
+        box: str,
+        now: Callable[[], float],
     ) -> None:
         """Put the parts together.
 
         Args:
-            book: Where events wait.
+            events: Where they wait.
             link: The way to the broker.
             chain: The box's chain.
             box: Its name.
             now: Seconds since 1970.
         """
-        self._book = book
+        self._events = events
         self._link = link
         self._chain = chain
         self._box = box
@@ -54,6 +74,10 @@ class Outbox:
         self._heat: Counter[Spoken] = Counter()
         self._tiers: Counter[str] = Counter()
         self._news = asyncio.Event()
+        self._sent = 0
+        self._round = 0
+        self._again_s = AGAIN_S
+        self._due_s = 0.0
 
     async def add(self, kind: str, body: Mapping[str, Any]) -> None:
         """Tell the cloud something.
@@ -67,9 +91,12 @@ class Outbox:
             DatabaseGone: The disk is full or the file is being rebuilt.
         """
         form = Event(life="0", number=0, kind=kind, at=0, body=dict(body))
-        if len(reports.encode(form)) > MAX_BODY_BYTES:
+        content = reports.encode(form)
+        if len(content) > MAX_BODY_BYTES:
             raise YaoheError("invalid_request", f"more than {MAX_BODY_BYTES} bytes")
-        await wrap_future(self._book.add_event(kind, int(self._now()), body))
+        # What the cloud cannot read would be sent for ever.
+        reports.decode(Event, content)
+        await wrap_future(self._events.add(kind, int(self._now()), body))
         self._news.set()
 
     def count(self, spoken: Spoken | None, tier: str) -> None:
@@ -94,7 +121,7 @@ class Outbox:
         if not heat and not tiers:
             return
         try:
-            await wrap_future(self._book.add_counts(heat, tiers))
+            await wrap_future(self._events.add_counts(heat, tiers))
         except DatabaseGone as error:
             log.warning("counts are not written: %s", error)
             self._heat += heat
@@ -104,10 +131,35 @@ class Outbox:
         """Turn all counts into an event for the cloud."""
         await self.save_counts()
         try:
-            if await wrap_future(self._book.report_counts(int(self._now()))):
+            if await wrap_future(self._events.report_counts(int(self._now()))):
                 self._news.set()
         except DatabaseGone as error:
             log.warning("counts are not reported: %s", error)
+
+    async def acknowledged(self, told: Sequence[Heard]) -> None:
+        """Forget what the cloud has.
+
+        Args:
+            told: What it says, about this box's lives and perhaps a copy's.
+
+        Raises:
+            DatabaseGone: It cannot be noted; the cloud will say it again.
+        """
+        if await wrap_future(self._events.heard(told)):
+            self._again_s = AGAIN_S
+            self._wait_anew()
+            self._news.set()
+
+    def came_up(self) -> None:
+        """Send again on a new connection: the old broker may have forgotten."""
+        self._sent = 0
+        self._round += 1
+        self._news.set()
+
+    def cloud_came_back(self) -> None:
+        """Send again a little later: the cloud may have missed what went before."""
+        delay = random.uniform(0.0, SPREAD_S)  # noqa: S311 - spreads boxes in time
+        asyncio.get_running_loop().call_later(delay, self.came_up)
 
     async def send_for_ever(self) -> None:
         """Send what waits, oldest first, whenever there is a connection."""
@@ -115,11 +167,15 @@ class Outbox:
             await self._link.wait_up()
             self._news.clear()
             try:
-                batch = self._book.waiting(BATCH)
-                if not batch:
-                    await self._news.wait()
+                waiting = self._events.waiting(WINDOW)
+                fresh = [event for event in waiting if event.number > self._sent]
+                if fresh:
+                    await self._send(fresh)
                     continue
-                await self._send(batch)
+                pause_s = self._due_s - time.monotonic() if waiting else None
+                if not await heard(self._news, pause_s):
+                    self._again_s = min(2 * self._again_s, MAX_AGAIN_S)
+                    self._sent = 0
             except LinkDown:
                 continue
             except PublishRefused as refusal:
@@ -129,21 +185,23 @@ class Outbox:
                 log.warning("events cannot be read: %s", error)
                 await asyncio.sleep(1.0)
 
-    async def _send(self, batch: list[Event]) -> None:
-        """Send a batch and forget what the broker has, whatever became of the rest."""
+    async def _send(self, events: list[Event]) -> None:
+        """Send events, all at once; only the cloud's word removes them."""
+        begun = self._round
         results = await asyncio.gather(
-            *(self._publish(event) for event in batch), return_exceptions=True
+            *(self._publish(event) for event in events), return_exceptions=True
         )
-        sent = [
-            event.number
-            for event, result in zip(batch, results, strict=True)
-            if result is None
-        ]
-        if sent:
-            await wrap_future(self._book.delivered(sent))
         for result in results:
             if result is not None:
                 raise result
+        self._wait_anew()
+        if begun == self._round:
+            self._sent = events[-1].number
+
+    def _wait_anew(self) -> None:
+        """Give the cloud time to answer; jitter spreads boxes."""
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - nothing to guess here
+        self._due_s = time.monotonic() + self._again_s * jitter
 
     async def _publish(self, event: Event) -> None:
         topic = topics.Event(self._chain, self._box, event.number)

@@ -13,6 +13,7 @@ import random
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,14 @@ from common.endings import end, heard
 from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import topics
-from common.protocol.cbor import encode
+from common.protocol.cbor import decode, encode
+from common.protocol.repair import Reply
 from edge.db import DatabaseGone
-from edge.sync.book import Book, Spoken
+from edge.sync.book import Book
 from edge.sync.catalogue import CatalogueDesk, scopes_of
+from edge.sync.events import Spoken
 from edge.sync.herald import Herald
+from edge.sync.marks import Marks
 from edge.sync.membership import Membership
 from edge.sync.outbox import Outbox
 from edge.sync.parts import Ota
@@ -61,6 +65,8 @@ class LineState:
         waiting: Events that wait for the cloud.
         refusal: Why the newest metadata is not trusted; None when it is.
         is_clock_suspect: Whether the clock is clearly wrong.
+        dropped: Events that were given up because too many waited.
+        is_rebuilt: Whether the line's memory was damaged and begun anew at this start.
     """
 
     box: str
@@ -72,6 +78,8 @@ class LineState:
     waiting: int
     refusal: str | None
     is_clock_suspect: bool
+    dropped: int = 0
+    is_rebuilt: bool = False
 
 
 class Sync:
@@ -112,8 +120,9 @@ class Sync:
             ota.wake = self._ask_soon
         self._shard = zlib.crc32(told.box.encode()) % SHARDS
         self._book = Book(data / "sync.db", settings.max_events)
+        self._marks = Marks(self._book, data / "marks.json")
         self._trust = TrustDesk(
-            self._book, data / "trust", told.root.encode(), self._wall
+            self._book, self._marks, data / "trust", told.root.encode(), self._wall
         )
         self._desk = CatalogueDesk(
             told.chain,
@@ -139,7 +148,9 @@ class Sync:
             farewell=self._herald.farewell,
             on_up=self._came_up,
         )
-        self._outbox = Outbox(self._book, self._link, told.chain, told.box, self.now)
+        self._outbox = Outbox(
+            self._book.events, self._link, told.chain, told.box, self.now
+        )
         self._wake = asyncio.Event()
         self._metadata_came = asyncio.Event()
         self._say_state = asyncio.Event()
@@ -170,9 +181,9 @@ class Sync:
     def state(self) -> LineState:
         """What a person wants to know about the line."""
         try:
-            waiting = self._book.count_waiting()[0]
+            waiting, dropped = self._book.events.count_waiting()
         except DatabaseGone:
-            waiting = 0
+            waiting, dropped = 0, 0
         return LineState(
             box=self._told.box,
             chain=self._told.chain,
@@ -181,6 +192,8 @@ class Sync:
             catalogue=self._desk.numbers,
             is_current=self._desk.is_current,
             waiting=waiting,
+            dropped=dropped,
+            is_rebuilt=self._book.store.rebuilt > 0,
             refusal=self._trust.refusal,
             is_clock_suspect=self._trust.is_clock_suspect,
         )
@@ -199,6 +212,7 @@ class Sync:
     async def _run(self) -> None:
         """Open the book, then do everything at once."""
         await asyncio.to_thread(self._book.open)
+        await self._say_if_rebuilt(await asyncio.to_thread(self._marks.restore))
         self._trust.load()
         self._desk.load()
         await self._refresh()
@@ -214,6 +228,15 @@ class Sync:
             self._every(self._hear_again, AGAIN_S),
         ]
         await asyncio.gather(*works)
+
+    async def _say_if_rebuilt(self, has_marks: bool) -> None:
+        """Tell people and the cloud when the memory of the line was lost."""
+        if not self._book.store.rebuilt:
+            return
+        what = "kept" if has_marks else "lost"
+        log.error("the line's memory was damaged: events lost, trust marks %s", what)
+        with suppress(DatabaseGone):
+            await self._outbox.add("memory-lost", {"marks": what})
 
     async def _again(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do something that does not end, and begin again when it fails."""
@@ -249,7 +272,11 @@ class Sync:
         while True:
             delivery = await self._link.receive()
             try:
-                await self._take(topics.parse(delivery.topic), delivery.payload)
+                topic = topics.parse(delivery.topic)
+                await self._take(topic, delivery.payload)
+                if isinstance(topic, topics.Timestamp) and not delivery.retained:
+                    # The cloud says it with each of its connections.
+                    self._outbox.cloud_came_back()
             except YaoheError as error:
                 log.warning("%s is refused: %s", delivery.topic, error.message)
             except DatabaseGone as error:
@@ -270,8 +297,12 @@ class Sync:
         elif isinstance(topic, topics.Log):
             await self._desk.take_log(topic.scope, payload)
         elif isinstance(topic, topics.Command):
-            await self._desk.take_reply(payload)
-            self._ask_soon()
+            reply = decode(Reply, payload)
+            if reply.heard:
+                await self._outbox.acknowledged(reply.heard)
+            if reply.scope is not None:
+                await self._desk.take_reply(reply)
+                self._ask_soon()
         elif isinstance(topic, topics.Inbox | topics.Chunk):
             chunk = (topic.blob, topic.index, payload)
             if self._ota is None or not await self._ota.take_chunk(*chunk):
@@ -320,11 +351,12 @@ class Sync:
             packs=self._packs(),
             phrases=len(self._book.held()),
             catalogue=self._desk.numbers,
-            events=self._book.count_waiting(),
+            events=self._book.events.count_waiting(),
         )
         await self._link.publish(topic, content, retain=True)
 
     def _came_up(self) -> None:
+        self._outbox.came_up()
         self._say_state.set()
         self._ask_soon()
 

@@ -17,10 +17,10 @@ from common.protocol import topics
 from common.trust.updater import TOP_ROLES, Trusted, TrustUpdater
 from edge.clock import RELEASE_FLOOR_S
 from edge.sync.book import Book
+from edge.sync.marks import FLOOR, Marks
 
 MAX_METADATA_BYTES = 256 * 1024
 """Longest message that is kept as metadata."""
-FLOOR = "signed_floor"
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +35,18 @@ class TrustDesk:
     """
 
     def __init__(
-        self, book: Book, folder: Path, bootstrap: bytes, wall: Callable[[], float]
+        self,
+        book: Book,
+        marks: Marks,
+        folder: Path,
+        bootstrap: bytes,
+        wall: Callable[[], float],
     ) -> None:
         """Put the parts together.
 
         Args:
-            book: Where metadata and marks are kept.
+            book: Where metadata is kept.
+            marks: The highest versions ever trusted.
             folder: For python-tuf's cache.
             bootstrap: The root that enrolment brought.
             wall: The machine's clock, seconds since 1970.
@@ -50,7 +56,8 @@ class TrustDesk:
         self.is_lacking = False
         self._book = book
         self._wall = wall
-        self._updater = TrustUpdater(folder, bootstrap, book, book)
+        self._marks = marks
+        self._updater = TrustUpdater(folder, bootstrap, book, marks)
         self._floor = RELEASE_FLOOR_S
 
     @property
@@ -66,7 +73,9 @@ class TrustDesk:
 
     def load(self) -> None:
         """Take up the floor of earlier runs."""
-        self._floor = max(self._floor, int(self._book.fact(FLOOR) or 0))
+        # Boxes of the first release kept it among the facts.
+        told = int(self._book.fact(FLOOR) or 0)
+        self._floor = max(self._floor, told, self._marks.versions().get(FLOOR, 0))
 
     async def take(self, topic: topics.Topic, content: bytes) -> None:
         """Keep metadata that came over the line.
@@ -116,4 +125,4 @@ class TrustDesk:
         """
         if issued_s > self._floor:
             self._floor = issued_s
-            await wrap_future(self._book.set_fact(FLOOR, str(issued_s)))
+            await asyncio.to_thread(self._marks.raise_to, {FLOOR: issued_s})

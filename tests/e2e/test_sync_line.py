@@ -13,7 +13,7 @@ from common.protocol import topics
 from common.text import RULES_VERSION, read
 from distill import signing
 from edge.sync import service
-from edge.sync.book import Spoken
+from edge.sync.events import Spoken
 from edge.sync.trust import TrustDesk
 from tests.lines import Line, until
 

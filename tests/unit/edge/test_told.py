@@ -10,7 +10,7 @@ from common.protocol.synthesis import SpeechRequest
 from common.speech import Speech
 from common.text import read
 from edge.settings import PolicySettings
-from edge.sync.book import Spoken
+from edge.sync.events import Spoken
 from tests.unit.edge.conftest import MakeBox
 from tests.unit.edge.test_policy import Cloud, say
 
