@@ -16,14 +16,22 @@ from cloud.settings import CloudSettings, EngineName
 from common import log
 from common.errors import YaoheError
 from common.settings import settings_error
+from common.usage import begin
+from common.version import VERSION
 
 EXIT_USAGE = 2
 """Exit code for anything the caller can put right."""
 
 app = typer.Typer(
-    help="The cloud's half of Yaohe: the best voice, over HTTP.",
+    help="The cloud's half of Yaohe: the best voice, over HTTP.\n\n"
+    "Serve it, and hear it:\n\n"
+    "    yaohe-cloud serve\n\n"
+    "    curl -d '{\"input\": \"今日特价\"}' "
+    "http://127.0.0.1:8700/v1/audio/speech -o a.mp3",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 engines = typer.Typer(help="The engines that can speak.", no_args_is_help=True)
 app.add_typer(engines, name="engine")
@@ -35,7 +43,7 @@ app.add_typer(fleet.packs, name="packs")
 def main() -> None:
     """Run the command line; a failure is one clear line and exit code 2."""
     try:
-        app()
+        begin(app, "yaohe-cloud")
     except YaoheError as error:
         typer.echo(f"yaohe-cloud: {error.message}", err=True)
         sys.exit(EXIT_USAGE)
@@ -63,6 +71,22 @@ def load_settings(**sections: dict[str, Any]) -> CloudSettings:
         return CloudSettings.model_validate(settings.model_dump() | said)
     except ValidationError as refusal:
         raise settings_error(refusal, "cloud") from None
+
+
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"yaohe-cloud {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which."),
+    ] = False,
+) -> None:
+    """Options of every command."""
 
 
 @app.command()

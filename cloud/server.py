@@ -8,7 +8,8 @@ import uvicorn
 from cloud.api.app import create_app
 from cloud.engine.base import Engine
 from cloud.settings import CloudSettings
-from common.listening import address, listen
+from common.door import Door
+from common.listening import announcement, listen
 from common.protocol.stream import MAX_CONTROL_BYTES
 
 
@@ -24,7 +25,7 @@ def run(engine: Engine, settings: CloudSettings) -> None:
     """
     listening = listen(settings.http.host, settings.http.port)
     # A program that started the cloud reads its address here.
-    typer.echo(f"yaohe-cloud answers on {address(listening)}")
+    typer.echo(f"yaohe-cloud answers on {announcement(listening)}")
     server: uvicorn.Server | None = None
 
     def give_up() -> None:
@@ -36,6 +37,7 @@ def run(engine: Engine, settings: CloudSettings) -> None:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            http=Door,
             # Our own logging is set up already.
             log_config=None,
             log_level="info" if is_debugged else "warning",

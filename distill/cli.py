@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from common import log
 from common.errors import YaoheError
 from common.settings import settings_error
+from common.usage import BAD_INPUT, begin
 from common.version import VERSION
 from distill.places import Places
 from distill.recipe import load_recipe, shipped
@@ -58,7 +59,7 @@ Stage = Annotated[
 
 def main() -> None:
     """Run the command line."""
-    app()
+    begin(app, "yaohe-distill")
 
 
 def _clearly(command: Callable[..., None]) -> Callable[..., None]:
@@ -236,6 +237,7 @@ def run(recipe: RecipeName, workers: Workers = 1) -> None:
     from distill import commands
 
     places, settings = _places(recipe)
+    commands.require_training()
     commands.corpus(places, settings, workers)
     if not commands.train(places, settings, _until_told()):
         raise KeyboardInterrupt

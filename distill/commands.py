@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
@@ -51,6 +52,17 @@ def show_coverage(places: Places) -> None:
     typer.echo(json.dumps({"sentences": len(sentences), "symbols": rows}))
     rarest = f"{len(sentences)} sentences; the rarest symbols"
     _console().print(show.table(rows[:12], rarest))
+
+
+def require_training() -> None:
+    """Look for what later steps need before hours go into the first.
+
+    Raises:
+        ModuleNotFoundError: It is not installed.
+    """
+    for name in ("torch", "onnx"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
 
 
 def corpus(places: Places, settings: DistillSettings, workers: int) -> None:

@@ -22,14 +22,15 @@ from common.errors import YaoheError
 from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE
 from common.settings import settings_error
 from common.text import Lexicon, LexiconFile
+from common.usage import BAD_INPUT, begin
 from common.version import VERSION
 from edge.ota.cli import packs
 from edge.settings import EdgeSettings
 
-BAD_INPUT = 2
-"""Exit code for what the caller has to change."""
 NOT_WELL = 1
 """Exit code of ``doctor`` when something must be mended."""
+UNREAD = 3
+"""Exit code of ``read`` when a character of the text cannot be read."""
 
 app = typer.Typer(
     help="A box that speaks: from its cache or its own voice, with no network.\n\n"
@@ -53,12 +54,16 @@ Context = Annotated[
     str | None,
     typer.Option(help="What numbers are about: price, date, time, telephone, digits."),
 ]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the box's state; YAOHE_EDGE_DATA by default."),
+]
 Ssml = Annotated[bool, typer.Option("--ssml", help="The text is marked up.")]
 
 
 def main() -> None:
     """Run the command line."""
-    app()
+    begin(app, "yaohe-edge")
 
 
 def _clearly(command: Callable[..., None]) -> Callable[..., None]:
@@ -138,15 +143,19 @@ def say(
     lexicon: OwnWords = None,
     context: Context = None,
     ssml: Ssml = False,
+    data: Data = None,
 ) -> None:
     """Say a text into a file, without any server.
+
+    It is the box without its door: the same voices, and the same cache, which keeps
+    what was said. With --data it is another box; with --pack nothing is kept.
 
     Example: yaohe-edge say '第12桌请取餐' --out a.wav --receipt
     """
     from edge.say import say_to_file
 
     log.set_up("warning")
-    settings = _settings(lexicon=lexicon)
+    settings = _settings(lexicon=lexicon, data=data)
     _own_words(settings)
     told = say_to_file(
         settings,
@@ -177,9 +186,7 @@ def run(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on; 0 takes a free one.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of the box's state.")
-    ] = None,
+    data: Data = None,
 ) -> None:
     """Answer the shop's devices over HTTP until stopped.
 
@@ -205,25 +212,32 @@ def enrol(
     cloud: Annotated[
         str, typer.Option(help="Address of the cloud: http://cloud.example:8700")
     ],
+    data: Data = None,
 ) -> None:
-    """Make this box one of a chain; `yaohe-edge run` then keeps it in sync."""
+    """Make this box one of a chain; `yaohe-edge run` then keeps it in sync.
+
+    Example: yaohe-edge enrol CODE --cloud http://192.168.1.10:8700
+    """
     from edge.sync.cli import enrol_box
 
-    typer.echo(enrol_box(_settings(), code, cloud))
+    typer.echo(enrol_box(_settings(data=data), code, cloud))
 
 
 @app.command()
 @_clearly
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    data: Data = None,
 ) -> None:
     """Say what is wrong with this box, and what to do about it.
 
     Exit code 1 when the shop may hear nothing.
+
+    Example: yaohe-edge doctor --json
     """
     from edge.doctor import examine
 
-    checks = examine(_settings())
+    checks = examine(_settings(data=data))
     if as_json:
         found = [check.as_dict() for check in checks]
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
@@ -253,7 +267,12 @@ def read(
     context: Context = None,
     ssml: Ssml = False,
 ) -> None:
-    """Show how a text is read, syllable by syllable, and by which rule."""
+    """Show how a text is read, syllable by syllable, and by which rule.
+
+    Exit code 3 when a character cannot be read; with --jsonl each line says so itself.
+
+    Example: yaohe-edge read '草莓9.9元' --context price
+    """
     from edge import reading
 
     own = _own_words(_settings(lexicon=lexicon))
@@ -263,8 +282,9 @@ def read(
         return
     if not text:
         raise YaoheError("nothing_to_say", "give a text, or --jsonl")
-    typer.echo(
-        reading.read_one(
-            text, dialect, as_json=as_json, lexicon=own, context=context, ssml=ssml
-        )
+    told, is_whole = reading.read_one(
+        text, dialect, as_json=as_json, lexicon=own, context=context, ssml=ssml
     )
+    typer.echo(told)
+    if not is_whole:
+        raise typer.Exit(UNREAD)

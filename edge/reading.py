@@ -19,7 +19,7 @@ def read_one(
     lexicon: Lexicon | None = None,
     context: str | None = None,
     ssml: bool = False,
-) -> str:
+) -> tuple[str, bool]:
     """Read one text.
 
     Args:
@@ -31,16 +31,17 @@ def read_one(
         ssml: Whether the text is marked up.
 
     Returns:
-        One JSON object, or lines for a person.
+        One JSON object, or lines for a person; and whether all of it could be read.
 
     Raises:
         YaoheError: ``unknown_dialect``, ``input_too_long`` or ``invalid_request``.
     """
     require_context(context)
     reading = read(mended(text), dialect, lexicon=lexicon, context=context, ssml=ssml)
+    is_whole = not reading.unread
     if as_json:
-        return json.dumps(reading.as_dict(), ensure_ascii=False)
-    return "\n".join(_told(reading))
+        return json.dumps(reading.as_dict(), ensure_ascii=False), is_whole
+    return "\n".join(_told(reading)), is_whole
 
 
 def read_lines(

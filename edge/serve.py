@@ -6,7 +6,8 @@ import typer
 import uvicorn
 
 from common import log
-from common.listening import address, listen
+from common.door import Door
+from common.listening import announcement, listen
 from common.protocol.stream import MAX_CONTROL_BYTES
 from edge.api.app import create_app
 from edge.service import Service
@@ -28,10 +29,11 @@ def serve(settings: EdgeSettings) -> None:
     log.set_up(settings.log.level, settings.log.form)
     listening = listen(settings.http.host, settings.http.port)
     # A program that started the box reads its address here.
-    typer.echo(f"yaohe-edge answers on {address(listening)}")
+    typer.echo(f"yaohe-edge answers on {announcement(listening)}")
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(Service(settings, connects=True)),
+            http=Door,
             log_config=None,
             access_log=False,
             log_level="warning",

@@ -44,7 +44,14 @@ def create_app(
     Returns:
         An application; its ``state`` holds the parts.
     """
-    app = FastAPI(title="Yaohe cloud", version=VERSION, lifespan=_lifespan)
+    app = FastAPI(
+        title="Yaohe cloud",
+        version=VERSION,
+        lifespan=_lifespan,
+        # Their pages load scripts from the internet: /openapi.json says the same.
+        docs_url=None,
+        redoc_url=None,
+    )
     app.state.metrics = Metrics()
     app.state.receipts = ReceiptBook(settings.cache.receipts_s, settings.cache.receipts)
     app.state.dispatch = Dispatch(

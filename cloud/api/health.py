@@ -12,6 +12,7 @@ from common.errors import YaoheError
 router = APIRouter()
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def health(request: Request) -> dict[str, str]:
     """Say that the process works; fails once the engine could not be loaded."""
@@ -21,6 +22,7 @@ async def health(request: Request) -> dict[str, str]:
     return {"status": "ok"}
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz")
 async def ready(dispatch: DispatchPart) -> dict[str, str]:
     """Say that requests are taken."""

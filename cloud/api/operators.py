@@ -15,6 +15,7 @@ import ipaddress
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
@@ -100,9 +101,10 @@ async def _operator(request: Request) -> Office:
 OfficePart = Annotated[Office, Depends(_operator)]
 
 router = APIRouter()
+_page = partial(router.api_route, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-@router.get("/operators", include_in_schema=False)
+@_page("/operators")
 async def page() -> FileResponse:
     """The page."""
     return FileResponse(
@@ -110,7 +112,7 @@ async def page() -> FileResponse:
     )
 
 
-@router.get("/operators.js", include_in_schema=False)
+@_page("/operators.js")
 async def script() -> FileResponse:
     """Its program."""
     return FileResponse(
@@ -118,7 +120,7 @@ async def script() -> FileResponse:
     )
 
 
-@router.get("/operators.css", include_in_schema=False)
+@_page("/operators.css")
 async def style() -> FileResponse:
     """Its looks."""
     return FileResponse(

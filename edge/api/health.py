@@ -13,6 +13,7 @@ from edge.service import RETRY_WHILE_LOADING_S
 router = APIRouter()
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def health(service: ServicePart) -> dict[str, str]:
     """Say that the process works; fails once no voice could be loaded."""
@@ -21,6 +22,7 @@ async def health(service: ServicePart) -> dict[str, str]:
     return {"status": "ok"}
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz")
 async def ready(service: ServicePart) -> dict[str, str]:
     """Say that a voice is loaded."""

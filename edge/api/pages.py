@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 
 from common.errors import YaoheError
@@ -24,15 +25,17 @@ from edge.outside import Outside
 WEB = Path(__file__).resolve().parents[1] / "web"
 
 router = APIRouter()
+_page = partial(router.api_route, methods=["GET", "HEAD"], include_in_schema=False)
+"""A route of a page: who watches a box asks for its head."""
 
 
-@router.get("/", include_in_schema=False)
+@_page("/")
 async def status_page() -> FileResponse:
     """The status page."""
     return FileResponse(WEB / "status.html", media_type="text/html")
 
 
-@router.get("/reading", include_in_schema=False)
+@_page("/reading")
 async def reading_page() -> FileResponse:
     """The page that shows text and reading side by side."""
     return FileResponse(WEB / "reading.html", media_type="text/html")
@@ -71,12 +74,19 @@ async def status(service: ServicePart) -> dict[str, Any]:
 @router.get("/v1/reading")
 async def reading(
     service: ServicePart,
-    text: str = "",
+    text: str | None = None,
+    asked: Annotated[str | None, Query(alias="input")] = None,
     dialect: str = "zh",
     context: str = "",
     ssml: bool = False,
 ) -> dict[str, Any]:
-    """Read a text and say why it is read so; nothing is spoken."""
+    """Read a text and say why it is read so; nothing is spoken.
+
+    The text is ``text``, or ``input`` as where it is spoken.
+    """
+    text = text if text is not None else asked or ""
+    if not text.strip():
+        raise YaoheError("nothing_to_say", "text is blank", param="text")
     if len(text) > MAX_INPUT_CHARACTERS:
         raise YaoheError(
             "input_too_long",

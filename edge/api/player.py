@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter
@@ -10,21 +11,22 @@ from fastapi.responses import FileResponse
 WEB = Path(__file__).resolve().parents[1] / "web"
 
 router = APIRouter()
+_route = partial(router.api_route, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-@router.get("/player", include_in_schema=False)
+@_route("/player")
 async def page() -> FileResponse:
     """The page."""
     return FileResponse(WEB / "player.html", media_type="text/html")
 
 
-@router.get("/player.js", include_in_schema=False)
+@_route("/player.js")
 async def script() -> FileResponse:
     """Its program."""
     return FileResponse(WEB / "player.js", media_type="text/javascript")
 
 
-@router.get("/player.css", include_in_schema=False)
+@_route("/player.css")
 async def style() -> FileResponse:
     """Its looks."""
     return FileResponse(WEB / "player.css", media_type="text/css")

@@ -124,3 +124,14 @@ def test_a_note_that_is_missing_or_broken_says_nothing(tmp_path: Path) -> None:
     assert read_note(path) == {}
     path.write_text("{")
     assert read_note(path) == {}
+
+
+def test_a_run_without_torch_says_so_before_its_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YAOHE_DISTILL_DATA", str(tmp_path))
+    monkeypatch.setattr("distill.commands.find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["run", "tiny"])
+    assert done.exit_code == 2
+    assert "the package torch is missing; run: make setup-distill" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -80,7 +80,8 @@ async def test_an_active_pack_without_a_signature_leaves_the_starter_speaking(
     await service.start()
     await service.loaded()
     assert service.is_ready or service.failure is None
-    assert [one.name for one in service.packs.loaded] == [service.packs.starter.name]  # type: ignore[union-attr]
+    starter, dialects = service.packs.starter, service.packs.dialects
+    assert service.packs.loaded == (starter, *dialects)
     await service.stop()
 
 
@@ -125,3 +126,38 @@ async def test_a_voice_that_breaks_midway_never_ends_the_answer_well(
             await app(scope, receive, send)
     assert sent[0]["status"] == 200
     assert all(message["more_body"] for message in sent[1:])
+
+
+PAGES = ("/", "/reading", "/player", "/player.js", "/player.css")
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_answers_head_as_it_answers_get(visit: Visit, path: str) -> None:
+    async with visit(tiny()) as client:
+        got, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(got.content))
+
+
+@pytest.mark.parametrize("query", ["", "?input=", "?text=", "?text=%20%0A"])
+async def test_a_reading_of_nothing_is_refused(visit: Visit, query: str) -> None:
+    async with visit(tiny()) as client:
+        answer = await client.get(f"/v1/reading{query}")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "nothing_to_say"
+
+
+async def test_a_reading_takes_the_text_under_the_name_that_speaking_has(
+    visit: Visit,
+) -> None:
+    async with visit(tiny()) as client:
+        answer = await client.get("/v1/reading", params={"input": "9.9元"})
+    assert answer.json()["spoken"] == "九点九元"
+
+
+async def test_a_query_that_is_wrong_is_told_in_plain_words(visit: Visit) -> None:
+    async with visit(tiny()) as client:
+        answer = await client.get("/v1/reading", params={"text": "好", "ssml": "so"})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"]) == (400, "ssml")
+    assert error["message"] == "ssml: it must be true or false"

@@ -178,6 +178,31 @@ def test_read_lines_goes_on_after_a_bad_line_and_says_so_in_the_end() -> None:
     assert answers[4]["id"] is None
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_read_shows_what_is_unread_and_says_it_by_its_exit(more: list[str]) -> None:
+    result = run.invoke(app, ["read", "好ก", *more])
+    assert result.exit_code == 3
+    assert "unread" in result.stdout
+
+
+def test_read_lines_says_in_each_line_what_is_unread() -> None:
+    result = run.invoke(app, ["read", "--jsonl"], input='{"text": "ก"}\n')
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["unread"]
+
+
+@pytest.mark.parametrize("command", ["say", "doctor"])
+def test_another_folder_is_another_box(command: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    words = ["好", "--out", str(tmp_path / "a.wav")] if command == "say" else []
+    result = run.invoke(app, [command, *words, "--data", str(other)])
+    assert result.exit_code == 0, result.output
+    assert other.is_dir()
+    assert not (tmp_path / "data").exists()
+    if command == "doctor":
+        assert str(other) in result.stdout
+
+
 def test_read_without_a_text_is_exit_2() -> None:
     assert run.invoke(app, ["read"]).exit_code == 2
 
