@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from cloud.engine.fetch import Source, fetch_kokoro
-from cloud.engines import CHATTTS_NOTE, ENGINES, build
+from cloud.engines import CHATTTS_NOTE, ENGINES, build, speaking
 from cloud.fleet import cli as fleet
 from cloud.settings import CloudSettings, EngineName
 from common import log
@@ -73,6 +73,23 @@ def load_settings(**sections: dict[str, Any]) -> CloudSettings:
         raise settings_error(refusal, "cloud") from None
 
 
+EngineOption = Annotated[
+    EngineName | None,
+    typer.Option(help="What speaks; see `yaohe-cloud engine list`."),
+]
+PackOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="A pack's folder for engine `packed`; may be repeated, the first has "
+        "precedence. Without one the starter pack speaks."
+    ),
+]
+UnsignedOption = Annotated[
+    bool | None,
+    typer.Option("--unsigned", help="Let packs without a signature speak."),
+]
+
+
 def _version(is_wanted: bool) -> None:
     if is_wanted:
         typer.echo(f"yaohe-cloud {VERSION}")
@@ -91,20 +108,15 @@ def root(
 
 @app.command()
 def serve(
-    engine: Annotated[
-        EngineName | None,
-        typer.Option(help="What speaks; see `yaohe-cloud engine list`."),
-    ] = None,
-    pack: Annotated[
-        list[Path] | None,
+    engine: EngineOption = None,
+    pack: PackOption = None,
+    unsigned: UnsignedOption = None,
+    worker: Annotated[
+        list[str] | None,
         typer.Option(
-            help="A pack's folder for engine `packed`; may be repeated, the first has "
-            "precedence. Without one the starter pack speaks."
+            help="HOST:PORT of a `yaohe-cloud worker` that speaks for this service; "
+            "may be repeated. Without one the engine runs here."
         ),
-    ] = None,
-    unsigned: Annotated[
-        bool | None,
-        typer.Option("--unsigned", help="Let packs without a signature speak."),
     ] = None,
     host: Annotated[
         str | None, typer.Option(help="Address to listen on [127.0.0.1].")
@@ -123,13 +135,48 @@ def serve(
     """
     settings = load_settings(
         engine={"name": engine, "packs": pack or None, "unsigned": unsigned},
+        worker={"addresses": worker or None},
         http={"host": host, "port": port},
     )
     log.set_up(settings.log.level, settings.log.form)
     # The web server is only needed here, and takes a while to import.
     from cloud.server import run
 
-    run(build(settings), settings)
+    run(speaking(settings), settings)
+
+
+@app.command("worker")
+def work(
+    engine: EngineOption = None,
+    pack: PackOption = None,
+    unsigned: UnsignedOption = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on [127.0.0.1].")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 takes a free one [8702].")
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Port of its metrics over HTTP; 0 serves none.")
+    ] = None,
+) -> None:
+    """Serve an engine to `yaohe-cloud serve --worker HOST:PORT`, over gRPC.
+
+    It answers the standard gRPC health check, and on SIGTERM ends what runs and takes
+    nothing new.
+    """
+    settings = load_settings(
+        engine={"name": engine, "packs": pack or None, "unsigned": unsigned},
+        worker={"host": host, "port": port, "metrics_port": metrics_port},
+    )
+    log.set_up(settings.log.level, settings.log.form)
+    from cloud.worker.server import run
+
+    run(
+        build(settings),
+        settings,
+        lambda address: typer.echo(f"yaohe-cloud worker answers on {address}"),
+    )
 
 
 @engines.command("list")

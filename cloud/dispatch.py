@@ -16,11 +16,19 @@ from functools import partial
 
 import numpy as np
 
-from cloud.engine.base import Chunk, Engine, Job, KnowsClauses, Origin
+from cloud.engine.base import (
+    Chunk,
+    Engine,
+    HasWorkers,
+    Job,
+    KnowsClauses,
+    Origin,
+    places,
+)
 from cloud.metrics import Metrics
 from cloud.renditions import Renditions
 from cloud.settings import CloudSettings
-from common.admission import Admission
+from common.admission import Admission, Priority
 from common.ahead import Ahead
 from common.audio.pcm import SAMPLE_RATE
 from common.audio.provenance import AigcLabel, Provenance
@@ -70,17 +78,25 @@ class Dispatch:
         own = settings.lexicon
         self._lexicon = LexiconFile(own) if own is not None else None
         self._renditions = Renditions(settings.cache.max_bytes)
-        self._admission = Admission(engine.slots, settings.queue.capacity)
-        metrics.queue.set_function(lambda: self._admission.waiting)
-        metrics.slots.set_function(lambda: self._admission.working)
+        self._admission = Admission(lambda: places(engine), settings.queue.capacity)
+        if isinstance(engine, HasWorkers):
+            engine.on_change(self._admission.wake)
+        metrics.watch(engine, self._admission)
         metrics.cached.set_function(lambda: self._renditions.held_bytes)
 
-    async def speak(self, request: SpeechRequest, utterance: str) -> Speech:
+    async def speak(
+        self,
+        request: SpeechRequest,
+        utterance: str,
+        *,
+        priority: Priority = Priority.CALL,
+    ) -> Speech:
         """Speak a request.
 
         Args:
             request: A checked request.
             utterance: Its id.
+            priority: Who goes first where slots are scarce.
 
         Returns:
             Speech whose first sound is there. Whoever takes chunks closes them.
@@ -116,7 +132,7 @@ class Dispatch:
         origin = self.engine.origin(job.voice, dialect)
         speech = self._cached(job, receipt, origin)
         if speech is None:
-            chunks = await self._begun(job, origin)
+            chunks = await self._begun(job, origin, priority)
             speech = Speech(
                 utterance,
                 receipt,
@@ -130,8 +146,7 @@ class Dispatch:
             speech.pauses = partial(self.engine.clause_ends, job)
         waited = time.monotonic() - began
         speech.first_audio_ms = waited * 1000
-        self._metrics.requests.labels(speech.tier).inc()
-        self._metrics.first_audio.labels(speech.tier).observe(waited)
+        self._metrics.began(speech.tier, waited)
         return speech
 
     def _dialect(self, request: SpeechRequest) -> tuple[str, str | None]:
@@ -141,7 +156,7 @@ class Dispatch:
         if not self.engine.is_ready:
             raise YaoheError(
                 "not_ready",
-                "the engine is still loading",
+                "no engine takes requests yet, or any more",
                 retry_after_s=RETRY_WHILE_LOADING_S,
             )
         dialects = self.engine.repertoire.get(request.voice)
@@ -176,10 +191,11 @@ class Dispatch:
             whole=Whole(pcm.size / SAMPLE_RATE, pcm=pcm),
         )
 
-    async def _begun(self, job: Job, origin: Origin) -> Ahead:
+    async def _begun(self, job: Job, origin: Origin, priority: Priority) -> Ahead:
         """Start a job and wait for its first sound."""
         ahead = Ahead(
-            self._made(job, origin), int(self._settings.queue.ahead_s * SAMPLE_RATE)
+            self._made(job, origin, priority),
+            int(self._settings.queue.ahead_s * SAMPLE_RATE),
         )
         patience = (job.deadline or 0.0) - time.monotonic()
         try:
@@ -197,34 +213,31 @@ class Dispatch:
             raise YaoheError("voice_unavailable", "the engine gave no sound")
         return ahead
 
-    async def _made(self, job: Job, origin: Origin) -> AsyncGenerator[Chunk, None]:
+    async def _made(
+        self, job: Job, origin: Origin, priority: Priority
+    ) -> AsyncGenerator[Chunk, None]:
         """A job's sound, made in a slot, counted and kept."""
         kept: list[Chunk] = []
+        samples = 0
         try:
-            async with self._admission.slot():
+            async with self._admission.slot(priority):
                 began = time.monotonic()
                 async with aclosing(self.engine.synthesize(job)) as chunks:
                     async for chunk in chunks:
+                        samples += chunk.size
                         kept.append(chunk)
+                        if samples > self._renditions.max_samples:
+                            # It will not be kept: an hour of sound is no small thing.
+                            kept.clear()
                         yield chunk
                 worked = time.monotonic() - began
         except (GeneratorExit, asyncio.CancelledError):
             self._metrics.stopped.inc()
             _log.info("stopped", extra={"utterance": job.utterance})
             raise
-        self._settle(job, origin, kept, worked)
-
-    def _settle(
-        self, job: Job, origin: Origin, kept: list[Chunk], worked: float
-    ) -> None:
-        """Count and keep a finished sound."""
-        if not kept:
-            return
-        pcm = np.concatenate(kept)
-        seconds = pcm.size / SAMPLE_RATE
-        self._renditions.keep(_key(job, origin), pcm)
-        self._metrics.audio.labels(origin.engine).inc(seconds)
-        self._metrics.rtf.labels(origin.engine).observe(worked / seconds)
+        self._metrics.finished(origin.engine, samples / SAMPLE_RATE, worked)
+        if 0 < samples <= self._renditions.max_samples:
+            self._renditions.keep(_key(job, origin), np.concatenate(kept))
 
     def _provenance(self, origin: Origin, seed: int | None) -> Provenance:
         """What every container says about its sound."""

@@ -46,6 +46,22 @@ CHATTTS_NOTE = (
 )
 
 
+def speaking(settings: CloudSettings) -> Engine:
+    """What speaks for a service: its workers if it has any, else its own engine.
+
+    Args:
+        settings: The cloud's settings.
+
+    Returns:
+        The engine; nothing is loaded yet.
+    """
+    if settings.worker.addresses:
+        from cloud.worker.pool import WorkerPool
+
+        return WorkerPool(settings.worker)
+    return build(settings)
+
+
 def build(settings: CloudSettings) -> Engine:
     """Build the engine that the settings name; nothing is loaded yet.
 

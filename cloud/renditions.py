@@ -13,12 +13,18 @@ from common.audio.pcm import Pcm, from_s16, to_s16
 
 MAX_BYTES = 256 << 20
 """Memory for finished sounds, bytes: about 93 minutes."""
+SAMPLE_BYTES = 2
 MAX_SHARE = 8
 """One sound may take this fraction of the budget at most."""
 
 
 class Renditions:
-    """Finished sounds by what they say."""
+    """Finished sounds by what they say.
+
+    Attributes:
+        max_samples: Longest sound that is kept.
+        held_bytes: Memory that the sounds take.
+    """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         """Start empty.
@@ -27,6 +33,7 @@ class Renditions:
             max_bytes: Memory for all of them; 0 keeps nothing.
         """
         self._max_bytes = max_bytes
+        self.max_samples = max_bytes // MAX_SHARE // SAMPLE_BYTES
         self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
         self.held_bytes = 0
 
@@ -52,9 +59,9 @@ class Renditions:
             key: What it says, how and by whom.
             pcm: All of its samples.
         """
-        data = to_s16(pcm)
-        if len(data) * MAX_SHARE > self._max_bytes:
+        if pcm.size > self.max_samples:
             return
+        data = to_s16(pcm)
         self.held_bytes += len(data) - len(self._kept.pop(key, b""))
         self._kept[key] = data
         while self.held_bytes > self._max_bytes:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints, model_validator
 from pydantic_settings import BaseSettings
 
 from cloud.fleet.settings import FleetSettings
@@ -19,7 +19,10 @@ from common.settings import LabelSettings, LogSettings, Section, tier_config
 MIB = 1 << 20
 DEFAULT_THREADS = min(os.cpu_count() or 1, 4)
 DEFAULT_PORT = 8700
+DEFAULT_WORKER_PORT = 8702
 
+Address = Annotated[str, StringConstraints(pattern=r"\A\S+:[0-9]{1,5}\z")]
+"""HOST:PORT."""
 EngineName = Literal["packed", "kokoro"]
 
 
@@ -59,6 +62,45 @@ class QueueSettings(Section):
     ahead_s: float = Field(120.0, gt=0)
 
 
+class WorkerSettings(Section):
+    """Engines in processes of their own, on this machine or on others.
+
+    Attributes:
+        addresses: Workers that speak for this service, HOST:PORT, the preferred first;
+            none means that the engine runs in the service itself.
+        host: Address that a worker listens on.
+        port: Port that a worker listens on.
+        metrics_port: Port of a worker's metrics over HTTP; 0 serves none.
+        look_s: Seconds between two looks at each worker.
+        silence_s: Seconds that a worker may leave a running job without sound.
+        goodbye_s: Seconds that running jobs get when a worker stops.
+        certificate: This side's certificate, PEM; without one nothing is encrypted.
+        key: Its private key, PEM.
+        authority: Certificate of who vouches for the other side, PEM.
+    """
+
+    addresses: tuple[Address, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = Field(DEFAULT_WORKER_PORT, ge=0, le=65535)
+    metrics_port: int = Field(0, ge=0, le=65535)
+    look_s: float = Field(1.0, gt=0)
+    silence_s: float = Field(60.0, gt=0)
+    goodbye_s: float = Field(30.0, ge=0)
+    certificate: Path | None = None
+    key: Path | None = None
+    authority: Path | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> WorkerSettings:
+        """Refuse half a set of files: it would look like encryption."""
+        given = [
+            one is not None for one in (self.certificate, self.key, self.authority)
+        ]
+        if any(given) and not all(given):
+            raise ValueError("certificate, key and authority go together")
+        return self
+
+
 class CacheSettings(Section):
     """What is kept of what was said.
 
@@ -96,6 +138,7 @@ class CloudSettings(BaseSettings):
         data: Where the cloud keeps its state and downloaded engines.
         lexicon: File of readings that hold for all shops, read again when it changes.
         engine: What speaks.
+        worker: Engines in processes of their own.
         queue: Who waits.
         cache: What is kept.
         http: The door.
@@ -109,6 +152,7 @@ class CloudSettings(BaseSettings):
     data: Path = Field(default_factory=cloud_data)
     lexicon: Path | None = None
     engine: EngineSettings = EngineSettings()
+    worker: WorkerSettings = WorkerSettings()
     queue: QueueSettings = QueueSettings()
     cache: CacheSettings = CacheSettings()
     http: HttpSettings = HttpSettings()

@@ -27,7 +27,9 @@ async def health(request: Request) -> dict[str, str]:
 async def ready(dispatch: DispatchPart) -> dict[str, str]:
     """Say that requests are taken."""
     if not dispatch.engine.is_ready:
-        raise YaoheError("not_ready", "the engine is still loading", retry_after_s=1)
+        raise YaoheError(
+            "not_ready", "no engine takes requests yet, or any more", retry_after_s=1
+        )
     return {"status": "ready", "engine": dispatch.engine.name}
 
 

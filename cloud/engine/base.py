@@ -11,7 +11,7 @@ Rules an engine keeps:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -133,6 +133,18 @@ class SharesSlots(Protocol):
         """Jobs it takes at the same time; whoever comes later waits outside."""
 
 
+def places(engine: Engine) -> int:
+    """How many jobs an engine is given at the same time.
+
+    Args:
+        engine: Any engine.
+
+    Returns:
+        Its places where it shares its slots itself, else its slots.
+    """
+    return engine.places if isinstance(engine, SharesSlots) else engine.slots
+
+
 @dataclass(frozen=True)
 class Load:
     """What a batching engine is doing and has done since it started.
@@ -156,3 +168,19 @@ class KnowsLoad(Protocol):
 
     def load(self) -> Load:
         """Count; called from any thread, at any time."""
+
+
+@runtime_checkable
+class HasWorkers(Protocol):
+    """An engine made of workers that come and go."""
+
+    @property
+    def ready_workers(self) -> int:
+        """Workers that take jobs."""
+
+    @property
+    def replaced(self) -> int:
+        """Jobs that another worker took over before their first sound, so far."""
+
+    def on_change(self, tell: Callable[[], object]) -> None:
+        """Have somebody told when workers came or went."""
