@@ -3,8 +3,11 @@
 Levels are tenths on the 1-5 scale; a step is about two semitones. Mandarin values are
 *surface* contours measured on running speech of the teacher (the third tone is low and
 level, the fourth does not fall to the bottom); Chengdu and Hong Kong values are the
-textbook ones, 45 21 53 213 and 55 25 33 21 23 22, brought to the same habit. Weights
-never hold a tone, so these tables are all that a dialect needs.
+textbook ones, 45 21 53 213 and 55 25 33 21 23 22, brought to the same habit.
+
+These contours *name* the tones: they stand in symbols and phrase keys, the same on
+every machine. How a voice is asked for a dialect's tones is the table of its dialect
+pack (:mod:`common.protocol.contours`), which may be mended without another key.
 """
 
 from __future__ import annotations
@@ -69,3 +72,30 @@ def contour(dialect: str, tone: int, before: int = 0) -> tuple[Contour, int]:
         return _MANDARIN_NEUTRAL[before], STRESS_NONE
     table = _CHENGDU if dialect == "sc" else _MANDARIN
     return table[tone], STRESS_FULL
+
+
+def tone_of(dialect: str, shape: Contour) -> int:
+    """Look up which tone a contour names.
+
+    Args:
+        dialect: ``zh``, ``gd`` or ``sc``.
+        shape: A contour in tenths, such as :func:`contour` gives.
+
+    Returns:
+        The tone, 5 for the neutral one of ``zh`` and ``sc``; 0 where the contour names
+        none of the dialect's, as in a word of another one.
+    """
+    return _NAMES[dialect].get(shape, 0)
+
+
+_NAMES: dict[str, dict[Contour, int]] = {
+    "zh": {
+        **{shape: 5 for shape in _MANDARIN_NEUTRAL.values()},
+        **{shape: tone for tone, shape in _MANDARIN.items()},
+    },
+    "gd": {shape: tone for tone, shape in _CANTONESE.items()},
+    "sc": {
+        contour("sc", 5)[0]: 5,
+        **{shape: tone for tone, shape in _CHENGDU.items()},
+    },
+}

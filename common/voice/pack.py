@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.errors import YaoheError
+from common.protocol.contours import Contours, parse_contours
 from common.protocol.manifest import (
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
@@ -50,10 +51,61 @@ class Pack:
         """``name@version``."""
         return self.manifest.label
 
+    @property
+    def base(self) -> str | None:
+        """Digest of the pack whose weights it speaks with; None if it has its own."""
+        requires = self.manifest.requires
+        return requires.acoustic if requires and not self.manifest.weights else None
+
+    def contours(self) -> Contours | None:
+        """How it speaks its dialects; None where symbols are spoken as they come.
+
+        Raises:
+            YaoheError: ``pack_invalid``: its table is none, or lacks a dialect.
+        """
+        manifest = self.manifest
+        if manifest.contours is None:
+            return None
+        table = parse_contours(_content(self.directory / manifest.contours))
+        if missing := sorted(set(manifest.dialects) - table.dialects.keys()):
+            raise YaoheError(
+                "pack_invalid", f"{self.label} has no contours for {missing[0]}"
+            )
+        return table
+
 
 def starter_directory() -> Path:
     """The pack inside the wheel, which speaks when nothing else can."""
     return Path(__file__).parent / "starter"
+
+
+def dialect_directories() -> tuple[Path, ...]:
+    """The dialect packs inside the wheel, which stand on the starter pack."""
+    folder = Path(__file__).parent / "dialects"
+    return tuple(sorted(path.parent for path in folder.glob(f"*/{MANIFEST_NAME}")))
+
+
+def pack_of(directory: Path) -> str | None:
+    """The digest that names the pack in a folder; nothing else is checked.
+
+    Args:
+        directory: Any folder.
+
+    Returns:
+        The digest; None where no manifest can be read.
+    """
+    try:
+        return pack_digest((directory / MANIFEST_NAME).read_bytes())
+    except (OSError, YaoheError):
+        return None
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file of a pack."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise YaoheError("pack_invalid", f"{path}: {error.strerror}") from None
 
 
 def _digest(path: Path) -> str:

@@ -11,6 +11,7 @@ from common.errors import YaoheError, quoted
 from common.speech import Pauses
 from common.text.symbols import IDS, Symbol
 from common.voice import source
+from common.voice.accent import Accent
 from common.voice.clauses import clause_ends
 from common.voice.pack import Pack
 from common.voice.runtime import DEFAULT_THREADS, Session, choose_provider
@@ -25,30 +26,50 @@ class Speaker:
     Attributes:
         pack: The pack.
         provider: Where its networks run, ``cpu`` or ``cuda``.
+        base: Whose networks it speaks with; None where they are its own.
     """
 
     def __init__(
         self,
         pack: Pack,
         *,
+        base: Speaker | None = None,
         provider: str | None = None,
         threads: int = DEFAULT_THREADS,
     ) -> None:
         """Load the networks and speak a first time to nobody.
 
         Args:
-            pack: A checked pack with weights.
+            pack: A checked pack.
+            base: For a dialect pack, the pack that it stands on; its networks are
+                shared, its provider and threads hold.
             provider: ``cpu`` or ``cuda``; the best the pack and this machine share by
                 default.
             threads: Threads inside one synthesis.
 
         Raises:
-            YaoheError: ``pack_invalid`` where the pack has no weights of its own or the
-                runtime cannot load them.
+            YaoheError: ``pack_invalid`` where the pack has no weights and ``base`` is
+                not what it stands on, where its table of contours is none, or where the
+                runtime cannot load its weights.
         """
-        manifest = pack.manifest
         self.pack = pack
-        self.provider = provider or choose_provider(tuple(manifest.weights))
+        self.base = base
+        table = pack.contours()
+        self._accents = {
+            name: Accent(name, table.dialects[name])
+            for name in (pack.manifest.dialects if table else ())
+            if table
+        }
+        if pack.base is None:
+            self.provider = provider or choose_provider(tuple(pack.manifest.weights))
+            self._networks = self._load(threads)
+        else:
+            self.base = _require_base(pack, base)
+            self.provider, self._networks = self.base.provider, self.base._networks
+
+    def _load(self, threads: int) -> Networks:
+        """Load the pack's own networks."""
+        pack, manifest = self.pack, self.pack.manifest
         stages = manifest.stages(self.provider)
         if stages is None:
             raise YaoheError("pack_invalid", f"{pack.label} has no weights of its own")
@@ -57,7 +78,7 @@ class Speaker:
             file = pack.directory / path
             return Session(file, provider=self.provider, threads=threads)
 
-        self._networks = Networks(
+        networks = Networks(
             encoder=load(stages.encoder),
             prosody=load(stages.prosody),
             decoder=load(stages.decoder),
@@ -67,8 +88,14 @@ class Speaker:
         # The first run allocates and fills tables; no caller should wait for that.
         source.noise_table(manifest.noise_seed)
         slot = next(iter(manifest.voices.values())).speaker
-        for _ in speak(self._networks, _FIRST_WORD, Style(slot)):
+        for _ in speak(networks, _FIRST_WORD, Style(slot)):
             pass
+        return networks
+
+    @property
+    def networks(self) -> Networks:
+        """What it speaks with, for those who measure it."""
+        return self._networks
 
     @property
     def voices(self) -> tuple[str, ...]:
@@ -109,7 +136,7 @@ class Speaker:
                 at once.
         """
         style = self._style(voice, dialect, speed, pitch, volume)
-        return speak(self._networks, symbols, style)
+        return speak(self._networks, self._spoken(symbols, dialect), style)
 
     def clause_ends(
         self,
@@ -134,7 +161,12 @@ class Speaker:
             YaoheError: As :meth:`speak`.
         """
         style = self._style(voice, dialect, speed)
-        return clause_ends(self._networks, symbols, style)
+        return clause_ends(self._networks, self._spoken(symbols, dialect), style)
+
+    def _spoken(self, symbols: Sequence[Symbol], dialect: str) -> Sequence[Symbol]:
+        """What the networks are given for a reading's symbols."""
+        accent = self._accents.get(dialect)
+        return accent.spoken(symbols) if accent else symbols
 
     def _style(
         self,
@@ -158,3 +190,23 @@ class Speaker:
             )
         check_speed(speed)
         return Style(chosen.speaker, dialect, speed, pitch, volume)
+
+
+def _require_base(pack: Pack, base: Speaker | None) -> Speaker:
+    """The base, if it is the one that a dialect pack stands on and fits it."""
+    if base is None or base.pack.sha256 != pack.base:
+        raise YaoheError(
+            "pack_invalid",
+            f"{pack.label} stands on pack {str(pack.base)[:12]}, which is not here",
+        )
+    if base.base is not None:
+        raise YaoheError(
+            "pack_invalid", f"{base.pack.label} has no weights to stand on"
+        )
+    known = base.pack.manifest.voices
+    for name, voice in pack.manifest.voices.items():
+        if name not in known or known[name].speaker != voice.speaker:
+            raise YaoheError(
+                "pack_invalid", f"{base.pack.label} has no such voice {name}"
+            )
+    return base
