@@ -1,11 +1,13 @@
 """The voices a box has at hand, by voice and dialect.
 
 Rules: one pack is active for each voice and dialect; the starter pack that came with
-the software is always there, read-only, and speaks when nothing else can.
+the software, and the dialect packs that stand on it, are always there, read-only, and
+speak when nothing else can.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +15,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from common.audio.pcm import Pcm
 from common.audio.provenance import AigcLabel, Provenance
+from common.errors import YaoheError
 from common.text import RULES_VERSION
 from common.text.symbols import TABLE_VERSION, Symbol
-from common.voice.pack import load_pack, starter_directory
-from common.voice.speak import Speaker
+from common.voice.bases import Bases, among
+from common.voice.pack import dialect_directories, load_pack, starter_directory
 
 if TYPE_CHECKING:
     from common.trust.envelope import Keyring
 
 ENGINE = "packed"
 """Name of the engine in provenances."""
+
+log = logging.getLogger(__name__)
 
 
 class Voice(Protocol):
@@ -96,6 +101,7 @@ class Packs:
 
     Attributes:
         starter: The pack that came with the software, if it could be loaded.
+        dialects: The dialect packs that came with it.
         loaded: Every pack once, the preferred first.
         repertoire: Voices that can be asked for, and the dialects that each speaks.
     """
@@ -105,6 +111,7 @@ class Packs:
         active: Sequence[LoadedPack],
         starter: LoadedPack | None,
         came: Mapping[tuple[str, str], LoadedPack] | None = None,
+        dialects: Sequence[LoadedPack] = (),
     ) -> None:
         """Take the packs up.
 
@@ -112,11 +119,13 @@ class Packs:
             active: Packs in use, the preferred first.
             starter: The pack that came with the software, if it could be loaded.
             came: Packs that were installed, by the voice and dialect they took over.
+            dialects: The dialect packs that came with the software.
         """
         self._active = tuple(active)
         self._came = dict(came or {})
         self.starter = starter
-        last = (starter,) if starter else ()
+        self.dialects = tuple(dialects)
+        last = (*((starter,) if starter else ()), *self.dialects)
         self.loaded = tuple(dict.fromkeys((*self._came.values(), *active, *last)))
         self.repertoire: dict[str, tuple[str, ...]] = {}
         for pack in self.loaded:
@@ -127,7 +136,14 @@ class Packs:
     def active(self, voice: str, dialect: str) -> LoadedPack | None:
         """The pack in use for a voice and dialect, if any can speak it."""
         came = self._came.get((voice, dialect))
-        return came or next((p for p in self._active if p.can(voice, dialect)), None)
+        own = (*self._active, *self.dialects)
+        return came or next((p for p in own if p.can(voice, dialect)), None)
+
+    def last(self, dialect: str) -> LoadedPack | None:
+        """The pack of the software's own that speaks a dialect, if there is one."""
+        own = (*((self.starter,) if self.starter else ()), *self.dialects)
+        found = next((p for p in own if dialect in p.voice.dialects), None)
+        return found or self.starter
 
     def switched(self, came: Mapping[tuple[str, str], LoadedPack]) -> Packs:
         """The same packs of the box's own, with others that were installed.
@@ -135,16 +151,21 @@ class Packs:
         Args:
             came: Packs that are installed now, by voice and dialect.
         """
-        return Packs(self._active, self.starter, came)
+        return Packs(self._active, self.starter, came, self.dialects)
 
 
 def load(
-    directory: Path, *, is_trusted: bool, keyring: Keyring | None = None
+    directory: Path,
+    bases: Bases,
+    *,
+    is_trusted: bool,
+    keyring: Keyring | None = None,
 ) -> LoadedPack:
     """Check a pack, load its networks and speak a first time to nobody.
 
     Args:
         directory: The pack's folder.
+        bases: Loads it, with what it stands on.
         is_trusted: Whether the caller vouches for it; otherwise it needs a signature.
         keyring: Whose signatures count; without it none does.
 
@@ -155,15 +176,45 @@ def load(
         YaoheError: ``pack_invalid`` with the reason.
     """
     pack = load_pack(directory, trusted=is_trusted, keyring=keyring)
-    return LoadedPack(
-        pack.label, pack.sha256, pack.manifest.quality, True, Speaker(pack)
-    )
+    speaker = bases.speaker(pack)
+    return LoadedPack(pack.label, pack.sha256, pack.manifest.quality, True, speaker)
 
 
-def load_starter() -> LoadedPack:
+def own_directories(active: Path | None = None) -> tuple[Path, ...]:
+    """Packs that a box has without any that came to it.
+
+    Args:
+        active: The one that its settings name.
+
+    Returns:
+        Folders of packs with weights, the starter's last.
+    """
+    return (*((active,) if active else ()), starter_directory())
+
+
+def load_starter(bases: Bases | None = None) -> LoadedPack:
     """The pack that came with the software; the wheel vouches for it.
+
+    Args:
+        bases: Loads it; by default nothing else is loaded.
 
     Raises:
         YaoheError: ``pack_invalid`` with the reason.
     """
-    return load(starter_directory(), is_trusted=True)
+    loader = bases or Bases(among(own_directories()))
+    return load(starter_directory(), loader, is_trusted=True)
+
+
+def load_dialects(bases: Bases) -> tuple[LoadedPack, ...]:
+    """The dialect packs that came with the software; a bad one is passed over.
+
+    Args:
+        bases: Loads them, and the starter pack that they stand on.
+    """
+    packs: list[LoadedPack] = []
+    for directory in dialect_directories():
+        try:
+            packs.append(load(directory, bases, is_trusted=True))
+        except YaoheError as error:
+            log.error("%s cannot be used: %s", directory.name, error.message)
+    return tuple(packs)

@@ -230,13 +230,13 @@ class Policy:
         """
         active = self._packs.active(turn.request.voice, turn.read.reading.dialect)
         is_low = active is not None and active.quality < self._settings.min_quality
-        if active is not None and is_low and active is not self._packs.starter:
+        starter = self._packs.last(turn.read.reading.dialect)
+        if active is not None and is_low and active is not starter:
             speech = await self._from_pack(
                 turn, active, "edge", "nothing better is left"
             )
             if speech is not None:
                 return speech
-        starter = self._packs.starter
         if starter is not None:
             voice, dialect = turn.request.voice, turn.read.reading.dialect
             if not starter.can(voice, dialect) and dialect in starter.voice.dialects:

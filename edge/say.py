@@ -16,9 +16,10 @@ from common.errors import YaoheError, quoted
 from common.files import write_atomic
 from common.protocol.synthesis import SpeechRequest, parse_speech
 from common.speech import Speech, Whole, new_utterance
+from common.voice.bases import Bases, among
 from edge.account import Account
 from edge.ota.keys import trusted_keyring
-from edge.packs import Packs, load
+from edge.packs import Packs, load, own_directories
 from edge.service import OPEN_TIMEOUT_S, Service
 from edge.settings import EdgeSettings
 
@@ -68,11 +69,12 @@ def say_to_file(
         raise YaoheError("invalid_request", f"no folder {out.parent}", param="out")
     if pack is None:
         return asyncio.run(_say(settings, request, out, None))
+    bases = Bases(among(own_directories(settings.pack)))
     if is_unsigned:
-        loaded = replace(load(pack, is_trusted=True), is_verified=False)
+        loaded = replace(load(pack, bases, is_trusted=True), is_verified=False)
     else:
         keyring = trusted_keyring(settings.data)
-        loaded = load(pack, is_trusted=False, keyring=keyring)
+        loaded = load(pack, bases, is_trusted=False, keyring=keyring)
     if request.voice not in loaded.voice.voices:
         request = request.model_copy(update={"voice": loaded.voice.voices[0]})
     return asyncio.run(_say(settings, request, out, Packs((loaded,), None)))

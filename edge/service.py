@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE, SpeechRequ
 from common.receipts import ReceiptBook
 from common.speech import Speech
 from common.text import LexiconFile, read
+from common.voice.bases import Bases, among
 from edge.account import Account
 from edge.cache import Cache
 from edge.clock import SAVE_EVERY_S, Clock
@@ -34,7 +36,14 @@ from edge.ota.joining import desk_of
 from edge.ota.keys import trusted_keyring
 from edge.ota.service import Ota
 from edge.ota.slots import Speaking
-from edge.packs import LoadedPack, Packs, load, load_starter
+from edge.packs import (
+    LoadedPack,
+    Packs,
+    load,
+    load_dialects,
+    load_starter,
+    own_directories,
+)
 from edge.policy import Policy
 from edge.readings import Readings
 from edge.settings import EdgeSettings
@@ -127,7 +136,11 @@ class Service:
         self.packs = packs or Packs((), None)
         self._connects = connects
         self.ota = (
-            Ota(settings.data, cloud=settings.cloud.url)
+            Ota(
+                settings.data,
+                cloud=settings.cloud.url,
+                own=own_directories(settings.pack),
+            )
             if keeps and packs is None
             else None
         )
@@ -271,7 +284,8 @@ class Service:
             if self._given is None:
                 self.packs = await asyncio.to_thread(self._load_packs)
                 self._policy = self._make_policy()
-            await asyncio.to_thread(_warm_up)
+            spoken = {one for each in self.packs.loaded for one in each.voice.dialects}
+            await asyncio.to_thread(_warm_up, spoken | {DEFAULT_DIALECT})
             self.clock.load()
         except YaoheError as error:
             self.failure = error.message
@@ -285,8 +299,10 @@ class Service:
     def _load_packs(self) -> Packs:
         """Load what is installed, and the box's own packs beneath it."""
         came = self.ota.load() if self.ota else {}
+        own = own_directories(self.settings.pack)
+        bases = self.ota.bases if self.ota else Bases(among(own))
         try:
-            return _load_packs(self.settings).switched(came)
+            return _load_packs(self.settings, bases).switched(came)
         except YaoheError:
             if not came:
                 raise
@@ -334,9 +350,11 @@ def _cache(settings: EdgeSettings, clock: Clock) -> Cache:
     )
 
 
-def _warm_up() -> None:
+def _warm_up(dialects: Iterable[str]) -> None:
     """Load dictionaries and libraries that the first caller would wait for."""
-    phrase_key(read(WARM_UP).symbols, voice=DEFAULT_VOICE, dialect=DEFAULT_DIALECT)
+    for dialect in dialects:
+        symbols = read(WARM_UP, dialect).symbols
+        phrase_key(symbols, voice=DEFAULT_VOICE, dialect=dialect)
     available_formats()
     try:
         decode(encode_master(np.zeros(480, np.float32)))
@@ -344,20 +362,21 @@ def _warm_up() -> None:
         log.error("%s; nothing is kept", error.message)
 
 
-def _load_packs(settings: EdgeSettings) -> Packs:
-    """Load the starter pack and the active one; a bad active pack is passed over."""
+def _load_packs(settings: EdgeSettings, bases: Bases) -> Packs:
+    """Load the starter packs and the active one; a bad active pack is passed over."""
     packs: list[LoadedPack] = []
     if settings.pack is not None:
         try:
             keyring = trusted_keyring(settings.data)
-            packs.append(load(settings.pack, is_trusted=False, keyring=keyring))
+            active = load(settings.pack, bases, is_trusted=False, keyring=keyring)
+            packs.append(active)
         except YaoheError as error:
             log.error("the active pack cannot be used: %s", error.message)
     try:
-        starter = load_starter()
+        starter = load_starter(bases)
     except YaoheError:
         if not packs:
             raise
         log.exception("the starter pack cannot be used")
         return Packs(packs, None)
-    return Packs([*packs, starter], starter)
+    return Packs([*packs, starter], starter, dialects=load_dialects(bases))

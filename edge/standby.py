@@ -83,8 +83,8 @@ class Standby:
             except YaoheError as failure:
                 error = failure
                 continue
-            is_left = pack is self._packs.starter and pack is not self._packs.active(
-                voice, dialect
+            is_left = pack is self._packs.last(dialect) and (
+                pack is not self._packs.active(voice, dialect)
             )
             tier: Tier = "last-resort" if is_left else "edge"
             is_other = voice != turn.request.voice

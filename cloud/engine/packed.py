@@ -16,7 +16,8 @@ from cloud.engine.base import Chunk, Job, Origin
 from cloud.engine.threads import steps
 from common.errors import YaoheError
 from common.speech import Pauses
-from common.voice.pack import load_pack, starter_directory
+from common.voice.bases import Bases, among
+from common.voice.pack import dialect_directories, load_pack, starter_directory
 from common.voice.runtime import DEFAULT_THREADS
 from common.voice.speak import Speaker
 
@@ -59,7 +60,8 @@ class PackedEngine:
         """Remember where the packs lie; :meth:`start` loads them.
 
         Args:
-            packs: Folders of packs, the preferred first; none means the starter pack.
+            packs: Folders of packs, the preferred first; none means those that came
+                with the software.
             is_unsigned_allowed: Whether a pack without a signature may speak.
             threads: Threads of one run.
             slots: Utterances that take turns.
@@ -103,15 +105,12 @@ class PackedEngine:
 
     def _load(self) -> dict[tuple[str, str], PackedVoice]:
         """Every pack by what it speaks."""
-        if self._packs:
-            trusted = [(path, self._is_unsigned_allowed) for path in self._packs]
-        else:
-            trusted = [(starter_directory(), True)]
+        own = (starter_directory(), *dialect_directories())
+        bases = Bases(among((*self._packs, *own)), threads=self._threads)
+        is_trusted = self._is_unsigned_allowed or not self._packs
         voices: dict[tuple[str, str], PackedVoice] = {}
-        for path, is_trusted in trusted:
-            speaker = Speaker(
-                load_pack(path, trusted=is_trusted), threads=self._threads
-            )
+        for path in self._packs or own:
+            speaker = bases.speaker(load_pack(path, trusted=is_trusted))
             # A folder that was merely allowed is trusted, but nothing vouches for it.
             packed = PackedVoice(speaker, is_verified=not self._packs)
             for voice in speaker.voices:

@@ -84,6 +84,7 @@ def install_pack(
     from edge.ota.ledger import Ledger
     from edge.ota.trial import try_out
     from edge.ota.updater import Updater
+    from edge.packs import own_directories
 
     log.set_up("warning")
     with _clearly():
@@ -92,7 +93,8 @@ def install_pack(
         ledger = Ledger(folder / "ota.db")
         try:
             ledger.wait_open()
-            updater = Updater(ledger, Depot(folder / "packs"), try_out)
+            depot = Depot(folder / "packs")
+            updater = Updater(ledger, depot, try_out, own_directories(_settings().pack))
             loaded = install(directory, keyring, updater, patience_s=PATIENCE_S)
         finally:
             ledger.close()
@@ -150,9 +152,12 @@ def _complain(line: str) -> None:
 
 def _data(given: Path | None) -> Path:
     """The box's data folder: from the command line, else from the environment."""
-    if given is not None:
-        return given
+    return given if given is not None else _settings().data
+
+
+def _settings() -> EdgeSettings:
+    """Settings from the environment."""
     try:
-        return EdgeSettings().data
+        return EdgeSettings()
     except ValidationError as refusal:
         raise settings_error(refusal, "edge") from None

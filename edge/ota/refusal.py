@@ -67,6 +67,18 @@ class NoRoom(YaoheError):
         )
 
 
+class NoBase(YaoheError):
+    """What a pack stands on is not here yet; it is looked for again."""
+
+    def __init__(self, missing: str) -> None:
+        """Say what.
+
+        Args:
+            missing: Which pack stands on which.
+        """
+        super().__init__("not_ready", f"{missing}, which is not here yet")
+
+
 class Busy(YaoheError):
     """Another process is installing a pack."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import httpx
 
 from common.errors import YaoheError
 from common.protocol.repair import Need
+from common.voice.bases import Bases
 from edge.db import DatabaseGone
 from edge.ota.depot import Depot
 from edge.ota.download import Part
@@ -30,9 +31,8 @@ from edge.ota.receiver import Receiver
 from edge.ota.refusal import Refused
 from edge.ota.slots import Slots, Speaking
 from edge.ota.trial import try_out
-from edge.ota.updater import Candidate, Updater
+from edge.ota.updater import Candidate, TryOut, Updater
 from edge.ota.web import TIMEOUT_S, fetch_range
-from edge.packs import LoadedPack
 
 LOOK_S = 2.0
 """How often an update is looked after, and the ledger for what others did."""
@@ -65,7 +65,8 @@ class Ota:
         cloud: str | None = None,
         look_s: float = LOOK_S,
         http_after_s: float = HTTP_AFTER_S,
-        hear: Callable[[Path], LoadedPack] = try_out,
+        hear: TryOut = try_out,
+        own: Sequence[Path] = (),
     ) -> None:
         """Put the parts together; nothing is loaded yet.
 
@@ -75,12 +76,13 @@ class Ota:
             look_s: Seconds between two looks.
             http_after_s: Seconds without a chunk after which HTTP is tried.
             hear: Loads a pack and hears it.
+            own: Packs of the box that did not come this way.
         """
         self.wake: Callable[[], None] = lambda: None
         self.tell: Tell | None = None
         self._ledger = Ledger(data / "ota.db")
-        self._updater = Updater(self._ledger, Depot(data / "packs"), hear)
-        self._slots = Slots(self._ledger, self._updater.depot)
+        self._updater = Updater(self._ledger, Depot(data / "packs"), hear, own)
+        self._slots = Slots(self._ledger, self._updater.depot, self._updater.bases)
         self._cloud = cloud
         self._look_s = look_s
         self._http_after_s = http_after_s
@@ -102,6 +104,11 @@ class Ota:
         except DatabaseGone as error:
             log.error("the packs of this box are not known: %s", error)
             return {}
+
+    @property
+    def bases(self) -> Bases:
+        """Loads packs, and what dialect packs stand on."""
+        return self._updater.bases
 
     @property
     def refusals(self) -> Mapping[str, str]:

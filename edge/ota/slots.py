@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from common.errors import YaoheError
 from common.protocol.manifest import MANIFEST_NAME
+from common.voice.bases import Bases
 from edge.ota.depot import Depot
 from edge.ota.ledger import Ledger
 from edge.packs import LoadedPack, load
@@ -25,11 +26,18 @@ class Slots:
         refusals: Why packs in use could not be loaded, by manifest.
     """
 
-    def __init__(self, ledger: Ledger, depot: Depot) -> None:
-        """Remember where packs lie; nothing is loaded yet."""
+    def __init__(self, ledger: Ledger, depot: Depot, bases: Bases) -> None:
+        """Remember where packs lie; nothing is loaded yet.
+
+        Args:
+            ledger: What is known of packs.
+            depot: Their files.
+            bases: Loads them.
+        """
         self.refusals: dict[str, str] = {}
         self._ledger = ledger
         self._depot = depot
+        self._bases = bases
         self._loaded: dict[str, LoadedPack] = {}
 
     def take(self, manifest: str, pack: LoadedPack) -> None:
@@ -68,7 +76,7 @@ class Slots:
             if hashlib.sha256(content).hexdigest() != manifest:
                 raise YaoheError("pack_invalid", "its manifest was changed")
             # Its origin was checked when it came, and the ledger names its digest.
-            self._loaded[manifest] = load(folder, is_trusted=True)
+            self._loaded[manifest] = load(folder, self._bases, is_trusted=True)
         except (YaoheError, OSError) as error:
             log.error("pack %s cannot be used: %s", manifest[:12], error)
             self.refusals[manifest] = str(error)

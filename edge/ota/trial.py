@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.errors import YaoheError
+from common.voice.bases import Bases
 from common.voice.golden import check_golden, measure
 from common.voice.pack import load_pack
-from common.voice.speak import Speaker
 from edge.ota.refusal import Refused
 from edge.packs import LoadedPack
 
@@ -15,11 +15,12 @@ SENTENCE = "今日特价，每斤九块九。"
 """Spoken in every voice and dialect, whatever the pack's own phrases are."""
 
 
-def try_out(directory: Path) -> LoadedPack:
+def try_out(directory: Path, bases: Bases) -> LoadedPack:
     """Load a pack and hear it.
 
     Args:
         directory: The pack's folder, its origin checked.
+        bases: Loads it, with what it stands on.
 
     Returns:
         The pack, ready to speak.
@@ -29,7 +30,7 @@ def try_out(directory: Path) -> LoadedPack:
     """
     try:
         pack = load_pack(directory, trusted=True)
-        speaker = Speaker(pack)
+        speaker = bases.speaker(pack)
         check_golden(speaker)
         for voice in speaker.voices:
             for dialect in speaker.dialects:

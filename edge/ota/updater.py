@@ -19,22 +19,31 @@ Rules of this module:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from common.errors import YaoheError
-from common.protocol.manifest import Manifest, pack_digest, parse_manifest
+from common.protocol.manifest import (
+    MANIFEST_NAME,
+    Manifest,
+    pack_digest,
+    parse_manifest,
+)
 from common.protocol.version import parse_version
+from common.voice.bases import Bases, among
 from common.voice.pack import load_pack
 from edge.ota.depot import Depot
 from edge.ota.download import Part
 from edge.ota.ledger import FINAL, Ledger, Update
-from edge.ota.refusal import NoRoom, Refused
+from edge.ota.refusal import NoBase, NoRoom, Refused
 from edge.packs import LoadedPack
 
 MAX_TRIALS = 2
 """Trials begun; a pack that took the process down so often is refused."""
+
+TryOut = Callable[[Path, Bases], LoadedPack]
+"""Loads a pack and hears it; see :func:`edge.ota.trial.try_out`."""
 
 log = logging.getLogger(__name__)
 
@@ -63,13 +72,15 @@ class Updater:
     Attributes:
         ledger: What is known of packs.
         depot: Their files.
+        bases: Loads packs, and what dialect packs stand on.
     """
 
     def __init__(
         self,
         ledger: Ledger,
         depot: Depot,
-        try_out: Callable[[Path], LoadedPack],
+        try_out: TryOut,
+        own: Sequence[Path] = (),
     ) -> None:
         """Put the parts together.
 
@@ -77,10 +88,13 @@ class Updater:
             ledger: What is known of packs.
             depot: Their files.
             try_out: Loads a pack and hears it.
+            own: Packs of the box that did not come this way.
         """
         self.ledger = ledger
         self.depot = depot
+        self.bases = Bases(self.find)
         self._try_out = try_out
+        self._own = among(own)
 
     def offer(self, candidate: Candidate, *, by_hand: bool = False) -> Update | None:
         """Take an offer.
@@ -126,6 +140,7 @@ class Updater:
         Raises:
             Refused: It does not fit this box.
             NoRoom: The disk cannot hold it now.
+            NoBase: What it stands on may be on its way.
             OSError: The disk refuses.
         """
         content = self.depot.blob(update.manifest).read_bytes()
@@ -141,8 +156,8 @@ class Updater:
         if failed is not None and failed.attempt >= update.attempt:
             raise Refused("blocked", f"{failed.label} failed before: {failed.detail}")
         base = manifest.requires.acoustic if manifest.requires else None
-        if base is not None and not self._is_here(base):
-            raise Refused("base_missing", f"{update.label} stands on {base[:12]}")
+        if base is not None and self.find(base) is None:
+            self._miss(update, base)
         missing = self.missing(manifest)
         needed = sum(missing.values())
         if (free := self.depot.free_bytes()) < needed:
@@ -260,6 +275,7 @@ class Updater:
         if self.ledger.open():
             return
         keep = {m for slot in self.ledger.slots() for m in slot[2:] if m}
+        keep |= {base for m in keep if (base := self._base_of(m))}
         try:
             self.depot.collect(keep)
         except OSError as error:
@@ -275,7 +291,7 @@ class Updater:
 
     def _hear(self, update: Update) -> LoadedPack:
         try:
-            return self._try_out(self.depot.tree(update.manifest))
+            return self._try_out(self.depot.tree(update.manifest), self.bases)
         except Refused:
             raise
         except OSError:
@@ -300,6 +316,44 @@ class Updater:
         if new == old:
             raise Refused("version_reused", f"{label} was another pack here")
 
-    def _is_here(self, pack: str) -> bool:
-        used = {slot.current for slot in self.ledger.slots()}
-        return any(u.pack == pack and u.manifest in used for u in self.ledger.all())
+    def find(self, pack: str) -> Path | None:
+        """Find a pack that another one may stand on.
+
+        Args:
+            pack: Its digest.
+
+        Returns:
+            Its folder; None where it is not here, or was taken out of use.
+        """
+        manifest = self._came(pack)
+        return self._own(pack) or (self.depot.tree(manifest) if manifest else None)
+
+    def _came(self, pack: str) -> str | None:
+        """Manifest of a pack that came this way and spoke here."""
+        for update in self.ledger.all():
+            is_here = self.depot.tree(update.manifest).is_dir()
+            if update.pack == pack and update.state == "committed" and is_here:
+                return update.manifest
+        return None
+
+    def _base_of(self, manifest: str) -> str | None:
+        """Manifest of what a pack stands on, if that came this way too."""
+        try:
+            content = (self.depot.tree(manifest) / MANIFEST_NAME).read_bytes()
+            requires = parse_manifest(content).requires
+        except (OSError, YaoheError):
+            return None
+        return self._came(requires.acoustic) if requires else None
+
+    def _miss(self, update: Update, base: str) -> None:
+        """Wait for what a pack stands on, or refuse the pack if nothing is coming.
+
+        Raises:
+            NoBase: Something else is on its way.
+            Refused: Nothing is.
+        """
+        missing = f"{update.label} stands on pack {base[:12]}"
+        if any(other.manifest != update.manifest for other in self.ledger.open()):
+            self.ledger.note(update.manifest, f"{missing}, which may be on its way")
+            raise NoBase(missing)
+        raise Refused("base_missing", f"{missing}, which is not here")

@@ -19,7 +19,7 @@ from edge.ota.desk import OtaDesk
 from edge.ota.ledger import Update
 from edge.ota.service import Ota
 from edge.ota.slots import Speaking
-from tests.unit.ota.tinypack import make_pack, manifest_name
+from tests.unit.ota.tinypack import make_dialect, make_pack, manifest_name
 
 PATIENCE_S = 60.0
 SCOPE = "all"
@@ -54,7 +54,8 @@ class Cloud:
     def make(self, version: str = "1.0.0", **options: Any) -> Path:
         """A signed pack that the cloud's metadata knows."""
         name = options.get("name", "hum")
-        folder = make_pack(
+        make_one = make_dialect if "base" in options else make_pack
+        folder = make_one(
             self.folder / "made" / f"{name}-{version}", version, **options
         )
         self.sign(folder)

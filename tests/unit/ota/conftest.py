@@ -18,7 +18,7 @@ from edge.ota.ledger import Ledger
 from edge.ota.slots import Slots, Speaking
 from edge.ota.trial import try_out
 from edge.ota.updater import Updater
-from tests.unit.ota.tinypack import make_pack
+from tests.unit.ota.tinypack import make_dialect, make_pack
 
 SignedPack = Callable[..., Path]
 
@@ -48,7 +48,8 @@ def signed_pack(keys: Path, tmp_path: Path) -> SignedPack:
 
     def make(version: str = "1.0.0", **options: Any) -> Path:
         label = f"{options.get('name', 'hum')}-{version}"
-        folder = make_pack(tmp_path / "made" / label, version, **options)
+        make_one = make_dialect if "base" in options else make_pack
+        folder = make_one(tmp_path / "made" / label, version, **options)
         signing.sign_pack(folder, keys)
         return folder
 
@@ -78,7 +79,7 @@ class Shop:
 
     @property
     def speaking(self) -> Speaking:
-        return Slots(self.ledger, self.updater.depot).load()
+        return Slots(self.ledger, self.updater.depot, self.updater.bases).load()
 
     @property
     def names(self) -> dict[tuple[str, str], str]:

@@ -318,7 +318,7 @@ async def test_pack_that_another_process_installs_speaks_too(
 async def test_first_pack_ever_that_fails_leaves_the_box_as_it_was(
     tmp_path: Path, cloud: Cloud
 ) -> None:
-    def fail(_: Path) -> Any:
+    def fail(*_: object) -> Any:
         raise Refused("trial_failed", "it squeaks")
 
     box = Box(tmp_path / "box", cloud)

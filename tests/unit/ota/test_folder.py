@@ -170,7 +170,7 @@ def test_pack_that_cannot_be_heard_is_refused_and_the_good_one_speaks(
 def test_pack_whose_graph_crashes_the_runtime_is_refused(
     shop: Shop, keyring: Keyring, signed_pack: SignedPack
 ) -> None:
-    def crash(_: Path) -> None:
+    def crash(*_: object) -> None:
         raise ZeroDivisionError("a graph of hell")
 
     shop.updater._try_out = crash  # type: ignore[assignment]
@@ -183,7 +183,7 @@ def test_pack_that_takes_the_process_down_twice_is_refused(
     class Down(BaseException):
         pass
 
-    def fall(_: Path) -> None:
+    def fall(*_: object) -> None:
         raise Down
 
     folder = signed_pack()

@@ -23,7 +23,7 @@ def test_twenty_switches_keep_memory_and_files_where_they_were(
     shop: Shop, keyring: Keyring, signed_pack: SignedPack
 ) -> None:
     process = psutil.Process()
-    slots = Slots(shop.ledger, shop.updater.depot)
+    slots = Slots(shop.ledger, shop.updater.depot, shop.updater.bases)
     seen: list[tuple[int, int]] = []
     for number in range(SWITCHES + WARM):
         install(signed_pack(f"1.{number}.0"), keyring, shop.updater)

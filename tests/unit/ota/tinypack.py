@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import tempfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from common.protocol.repair import CHUNK_BYTES
 from common.text.symbols import TABLE_SIZE, TABLE_VERSION
 from common.voice.golden import measure
-from common.voice.pack import load_pack
+from common.voice.pack import load_pack, pack_of
 from common.voice.source import HOP
 from common.voice.speak import Speaker
 
@@ -32,12 +33,16 @@ def make_pack(
     voices: tuple[str, ...] = ("man",),
     dialects: tuple[str, ...] = ("zh",),
     padding: int = PADDING_BYTES,
+    texts: Mapping[str, str] | None = None,
     **changes: Any,
 ) -> Path:
     """Write an unsigned pack; another version has other padding."""
     folder.mkdir(parents=True)
-    for path in GRAPHS.glob("*.onnx"):
-        shutil.copy(path, folder / path.name)
+    if changes.get("weights") != {}:
+        for path in GRAPHS.glob("*.onnx"):
+            shutil.copy(path, folder / path.name)
+    for file, text in (texts or {}).items():
+        (folder / file).write_text(text, "utf-8")
     noise = random.Random(f"{name} {version}").randbytes(padding)
     (folder / "padding.bin").write_bytes(noise)
     values: dict[str, Any] = {
@@ -74,6 +79,29 @@ def make_pack(
         values["golden"] = _golden(voices[0], dialects[0])
     write_manifest(folder, values | changes)
     return folder
+
+
+def make_dialect(
+    folder: Path, version: str = "1.0.0", *, base: Path, **changes: Any
+) -> Path:
+    """Write an unsigned Chengdu pack that stands on another pack."""
+    table = {
+        "format": "yaohe-contours/1",
+        "dialects": {"sc": {"tones": {"1": {"anywhere": [40, 45, 50]}}}},
+    }
+    options: dict[str, Any] = {
+        "name": "hum-sc",
+        "dialects": ("sc",),
+        "golden": [],
+        "padding": 0,
+        "requires": {"acoustic": pack_of(base)},
+        "contours": "contours.json",
+        "weights": {},
+    }
+    text = json.dumps(table)
+    return make_pack(
+        folder, version, texts={"contours.json": text}, **(options | changes)
+    )
 
 
 def _golden(voice: str, dialect: str) -> list[dict[str, Any]]:
