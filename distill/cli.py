@@ -222,15 +222,22 @@ def pack(
 ) -> None:
     """Cut the recipe's packs from the draft: manifest, digests, golden phrases.
 
-    Needs no torch. Example: yaohe-distill pack first --name yaohe-man --to man/
+    Dialect packs are cut from a finished pack, whose weights they pin. Needs no torch.
+    Example: yaohe-distill pack first --name yaohe-man --to man/
     """
     from distill import commands
 
     places, _ = _places(recipe)
-    commands.pack(places, name, to)
+    commands.pack(places, name, to, base)
 
 
 @app.command()
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            help="What dialect packs stand on; by default the recipe's own pack."
+        ),
+    ] = None,
 @_clearly
 def run(recipe: RecipeName, workers: Workers = 1) -> None:
     """Do all steps: corpus, train, export, evaluate, pack; what is done is skipped."""

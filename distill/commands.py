@@ -201,8 +201,13 @@ def evaluate_once(places: Places, settings: DistillSettings) -> None:
     evaluate(places, settings, Wish(wanted.held, wanted.count))
 
 
-def pack(places: Places, name: str = "", to: Path | None = None) -> None:
-    """Cut packs from the draft."""
+def pack(
+    places: Places,
+    name: str = "",
+    to: Path | None = None,
+    base: Path | None = None,
+) -> None:
+    """Cut packs from the draft, and dialect packs from those."""
     plans = places.recipe.packs
     if name and name not in plans:
         raise YaoheError(
@@ -210,12 +215,14 @@ def pack(places: Places, name: str = "", to: Path | None = None) -> None:
         )
     if to is not None and not name:
         raise YaoheError("invalid_request", "--to needs --name")
-    for each in [name] if name else list(plans):
+    # What a dialect pack stands on is cut before it.
+    in_order = sorted(plans, key=lambda each: plans[each].base is not None)
+    for each in [name] if name else in_order:
         target = to or places.pack(each)
         made, was_there = steps.make_pack(places, each, plans[each], target)
         size = sum(file.size for file in made.manifest.files.values())
         _console().print(
-            f"pack: {made.label}, {size / 1e6:.1f} MB, {made.sha256[:12]},"
+            f"pack: {made.label}, {size / 1e6:.3f} MB, {made.sha256[:12]},"
             f" {target}{' (was there)' if was_there else ''}"
         )
 

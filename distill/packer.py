@@ -2,8 +2,9 @@
 
 Export leaves a *draft*: the graphs with a manifest, all voices, no golden phrases. A
 pack is cut from a draft: its voices are chosen, it gets its name and version, and it
-speaks its golden phrases once, so that a box can hear whether it still does. Packing
-the same draft twice gives the same bytes. Nothing here needs torch.
+speaks its golden phrases once, so that a box can hear whether it still does. A dialect
+pack is cut from a finished pack, whose weights it pins, and a table of contours.
+Packing the same twice gives the same bytes. Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from common.protocol.manifest import (
     Golden,
     Licences,
     Manifest,
+    Requires,
     Stages,
     SymbolTable,
     Teacher,
@@ -41,6 +43,9 @@ from common.voice.source import HOP, SAMPLE_RATE
 from common.voice.speak import Speaker
 
 GRAPHS = {stage: f"{stage}.onnx" for stage in ("encoder", "prosody", "decoder")}
+CONTOURS, LEXICON = "contours.json", "lexicon.tsv"
+TABLES = Path(__file__).parent / "dialects"
+"""Tables of contours by dialect, and words of its own where it has any."""
 TOLERANCE_MS = 50
 """How far another runtime's length of a golden phrase may be off: four frames."""
 SIZE_BUDGET = 12_000_000
@@ -86,6 +91,7 @@ class Release:
             default.
         golden: Phrases it must speak, each in every voice.
         quality: Rank among packs and renditions.
+        dialect: What it speaks.
     """
 
     name: str
@@ -93,11 +99,11 @@ class Release:
     voices: Sequence[str]
     golden: Sequence[str]
     quality: int
+    dialect: str = "zh"
 
 
-def _file(path: Path) -> File:
+def _file(data: bytes) -> File:
     """Digest and size of a file."""
-    data = path.read_bytes()
     return File(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
@@ -135,26 +141,23 @@ def write_draft(folder: Path, origin: Origin) -> Pack:
         golden=[],
         teacher=origin.teacher,
         licences=Licences(code="Apache-2.0", weights=weights, data=DATA_LICENCE),
-        files={name: _file(folder / name) for name in GRAPHS.values()},
+        files={name: _file((folder / name).read_bytes()) for name in GRAPHS.values()},
     )
     write_atomic(folder / MANIFEST_NAME, manifest_bytes(manifest))
     return load_pack(folder, trusted=True)
 
 
-def _measured(
-    folder: Path, voices: Sequence[str], texts: Sequence[str]
-) -> list[Golden]:
+def _measured(speaker: Speaker, release: Release) -> list[Golden]:
     """Speak the golden phrases in every voice."""
-    speaker = Speaker(load_pack(folder, trusted=True), provider="cpu")
     golden = []
-    for voice in voices:
-        for text in texts:
-            heard = measure(speaker, text, voice, "zh")
+    for voice in release.voices:
+        for text in release.golden:
+            heard = measure(speaker, text, voice, release.dialect)
             golden.append(
                 Golden(
                     text=text,
                     voice=voice,
-                    dialect="zh",
+                    dialect=release.dialect,
                     duration_ms=heard.duration_ms,
                     tolerance_ms=TOLERANCE_MS,
                     loudness_db=heard.loudness_db,
@@ -191,7 +194,7 @@ def _check_target(target: Path) -> None:
     if not target.exists():
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {"?"}
-    ours = {MANIFEST_NAME, SIGNATURE_NAME, *GRAPHS.values()}
+    ours = {MANIFEST_NAME, SIGNATURE_NAME, CONTOURS, LEXICON, *GRAPHS.values()}
     if names - ours:
         raise YaoheError(
             "invalid_request",
@@ -199,18 +202,22 @@ def _check_target(target: Path) -> None:
         )
 
 
-def is_current(there: Pack, draft: Path, release: Release) -> bool:
+def is_current(there: Pack, source: Path, release: Release) -> bool:
     """Whether packing again would change nothing.
 
     Args:
         there: A finished pack.
-        draft: Folder of the draft.
+        source: Folder of the draft, or of what a dialect pack stands on.
         release: What the pack should call itself.
 
     Returns:
         True where everything but the measured golden phrases is as it would be.
     """
-    wanted = _released(load_pack(draft, trusted=True).manifest, release)
+    origin = load_pack(source, trusted=True)
+    if release.dialect == "zh":
+        wanted = _released(origin.manifest, release)
+    else:
+        wanted = _standing(origin, release, _tables(release.dialect))
     is_same = there.manifest.model_copy(update={"golden": []}) == wanted
     spoken = [(phrase.voice, phrase.text) for phrase in there.manifest.golden]
     return is_same and spoken == [
@@ -218,7 +225,7 @@ def is_current(there: Pack, draft: Path, release: Release) -> bool:
     ]
 
 
-def pack(draft: Path, release: Release, target: Path) -> Pack:
+def pack(draft: Path, release: Release, target: Path, /) -> Pack:
     """Cut a pack from a draft.
 
     Args:
@@ -241,18 +248,83 @@ def pack(draft: Path, release: Release, target: Path) -> Pack:
         raise YaoheError(
             "pack_invalid", f"{size} bytes; a pack may have {SIZE_BUDGET} at most"
         )
+    files = {name: (draft / name).read_bytes() for name in manifest.files}
+    return _built(manifest, files, release, target)
+
+
+def pack_dialect(base: Path, release: Release, target: Path, /) -> Pack:
+    """Cut a dialect pack, which speaks with the weights of another pack.
+
+    Args:
+        base: Folder of that pack; its digest is pinned.
+        release: What the dialect pack calls itself.
+        target: Its folder; an older pack there is replaced.
+
+    Returns:
+        The pack, loaded from where it lies now, its golden phrases spoken again.
+
+    Raises:
+        YaoheError: ``pack_invalid`` where the base is no pack with weights, or the
+            dialect's table is none; ``unknown_voice``; ``unknown_dialect`` for one
+            without a table; ``invalid_request`` where ``target`` is something else.
+    """
+    under = load_pack(base, trusted=True)
+    files = _tables(release.dialect)
+    return _built(_standing(under, release, files), files, release, target, under)
+
+
+def _tables(dialect: str) -> dict[str, bytes]:
+    """Files of a dialect pack."""
+    sources = {CONTOURS: f"{dialect}.json", LEXICON: f"{dialect}.tsv"}
+    files = {
+        name: (TABLES / source).read_bytes()
+        for name, source in sources.items()
+        if (TABLES / source).is_file()
+    }
+    if CONTOURS not in files:
+        raise YaoheError(
+            "unknown_dialect", f"there is no table of contours for {dialect}"
+        )
+    return files
+
+
+def _standing(base: Pack, release: Release, files: Mapping[str, bytes]) -> Manifest:
+    """The manifest of a dialect pack on its base."""
+    values = _released(base.manifest, release).model_dump()
+    values |= {"dialects": [release.dialect], "weights": {}, "rules": RULES_VERSION}
+    values |= {"requires": Requires(acoustic=base.sha256).model_dump()}
+    values |= {"contours": CONTOURS}
+    values |= {"lexicon": LEXICON if LEXICON in files else None}
+    values |= {
+        "files": {name: _file(data).model_dump() for name, data in files.items()}
+    }
+    return Manifest.model_validate(values)
+
+
+def _built(
+    manifest: Manifest,
+    files: Mapping[str, bytes],
+    release: Release,
+    target: Path,
+    under: Pack | None = None,
+) -> Pack:
+    """Write a pack beside its place, let it speak, and put it there."""
     _check_target(target)
     make_directory(target.parent)
+    base = Speaker(under, provider="cpu") if under else None
     # Beside its place, so that it can be renamed; hidden, so that nobody loads half.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".packing-") as hidden:
         built = Path(hidden) / release.name
         built.mkdir()
-        for name in manifest.files:
-            write_atomic(built / name, (draft / name).read_bytes())
-        write_atomic(built / MANIFEST_NAME, manifest_bytes(manifest))
-        golden = _measured(built, release.voices, release.golden)
+        for name, data in files.items():
+            write_atomic(built / name, data)
+
+        def heard() -> Speaker:
+            write_atomic(built / MANIFEST_NAME, manifest_bytes(manifest))
+            return Speaker(load_pack(built, trusted=True), base=base, provider="cpu")
+
+        golden = _measured(heard(), release)
         manifest = manifest.model_copy(update={"golden": golden})
-        write_atomic(built / MANIFEST_NAME, manifest_bytes(manifest))
-        check_golden(Speaker(load_pack(built, trusted=True), provider="cpu"))
+        check_golden(heard())
         _replace(built, target)
     return load_pack(target, trusted=True)

@@ -225,6 +225,7 @@ def evaluation(
     count: int,
     voices: Sequence[str],
     with_teacher: bool = True,
+        base: For a dialect pack, what it stands on; by default the recipe's own pack.
     with_quality: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
@@ -236,6 +237,12 @@ def evaluation(
         voice_pack: The pack or draft.
         folder: Where result and sounds go.
         name: The held set.
+    source = places.draft
+    if plan.base is not None:
+        source = base or places.pack(plan.base)
+    if not (source / MANIFEST_NAME).exists():
+        step = "export" if plan.base is None else f"pack --name {plan.base}"
+        raise YaoheError("not_ready", f"{source} holds no pack; run the step {step}")
         count: How many of its sentences.
         voices: Logical voices.
         with_teacher: Whether the teacher speaks too.
@@ -270,7 +277,11 @@ def evaluation(
 
 
 def make_pack(
-    places: Places, name: str, plan: PackPlan, target: Path
+    places: Places,
+    name: str,
+    plan: PackPlan,
+    target: Path,
+    base: Path | None = None,
 ) -> tuple[Pack, bool]:
     """Cut one pack from the draft.
 
@@ -284,17 +295,19 @@ def make_pack(
         The pack, and whether it was there already.
 
     Raises:
-        YaoheError: ``not_ready`` without a draft, ``pack_invalid``.
+        YaoheError: ``not_ready`` without a draft or a base, ``pack_invalid``.
     """
     if not (places.draft / MANIFEST_NAME).exists():
         raise YaoheError(
             "not_ready", f"{places.draft} holds no draft; run the step export"
         )
     release = packer.Release(
-        name, plan.version, tuple(plan.voices), tuple(plan.golden), plan.quality
+        *(name, plan.version, tuple(plan.voices), tuple(plan.golden), plan.quality),
+        plan.dialect,
     )
     with suppress(YaoheError):  # none there, or a broken one: pack it again
         there = load_pack(target, trusted=True)
-        if packer.is_current(there, places.draft, release):
+        if packer.is_current(there, source, release):
             return there, True
-    return packer.pack(places.draft, release, target), False
+    cut = packer.pack if plan.base is None else packer.pack_dialect
+    return cut(source, release, target), False

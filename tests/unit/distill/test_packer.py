@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import YaoheError
+from common.protocol.contours import parse_contours
 from common.protocol.manifest import MANIFEST_NAME, Teacher, Voice, parse_manifest
 from common.voice.golden import check_golden
 from common.voice.pack import load_pack, starter_directory
@@ -168,3 +169,39 @@ def test_a_student_inherits_a_licence_that_nobody_cleared(
     packer.write_draft(folder, origin)
     manifest = parse_manifest((folder / MANIFEST_NAME).read_bytes())
     assert manifest.licences.weights == "CC BY-NC 4.0"
+
+
+def test_a_dialect_pack_is_a_table_on_the_weights_of_another(
+    draft: Path, tmp_path: Path
+) -> None:
+    base = packer.pack(draft, release(), tmp_path / "woman")
+    wanted = release(name="t-woman-sc", dialect="sc")
+    made = packer.pack_dialect(tmp_path / "woman", wanted, tmp_path / "sc")
+    manifest = made.manifest
+    assert (made.base, manifest.weights) == (base.sha256, {})
+    assert manifest.dialects == ["sc"]
+    assert {g.dialect for g in manifest.golden} == {"sc"}
+    assert manifest.teacher == base.manifest.teacher
+    assert sum(file.size for file in manifest.files.values()) < 300_000
+    check_golden(Speaker(made, base=Speaker(base)))
+    again = packer.pack_dialect(tmp_path / "woman", wanted, tmp_path / "again")
+    assert again.sha256 == made.sha256
+    assert packer.is_current(made, tmp_path / "woman", wanted)
+    packer.pack(draft, release(version="2.0.0"), tmp_path / "woman")
+    assert not packer.is_current(made, tmp_path / "woman", wanted)
+
+
+def test_every_table_names_every_tone_of_its_dialect(
+    draft: Path, tmp_path: Path
+) -> None:
+    tones = {"sc": set("12345"), "gd": set("123456")}
+    for dialect, names in tones.items():
+        data = (packer.TABLES / f"{dialect}.json").read_bytes()
+        assert parse_contours(data).dialects[dialect].tones.keys() == names
+
+
+def test_a_dialect_without_a_table_is_named(draft: Path, tmp_path: Path) -> None:
+    packer.pack(draft, release(), tmp_path / "woman")
+    with pytest.raises(YaoheError, match="no table of contours for xx") as refused:
+        packer.pack_dialect(tmp_path / "woman", release(dialect="xx"), tmp_path / "xx")
+    assert refused.value.code == "unknown_dialect"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,48 @@ def test_the_first_voice_is_a_woman_and_a_man_in_one_training_and_a_pack_each() 
         "woman": 0,
         "man": 1,
     }
-    assert [plan.voices for plan in recipe.packs.values()] == [["woman"], ["man"]]
+    own = [plan for plan in recipe.packs.values() if plan.base is None]
+    assert [plan.voices for plan in own] == [["woman"], ["man"]]
+    standing = {
+        (plan.base, plan.dialect): plan.voices
+        for plan in recipe.packs.values()
+        if plan.base is not None
+    }
+    assert standing == {
+        (f"yaohe-{voice}", dialect): [voice]
+        for voice in ("woman", "man")
+        for dialect in ("sc", "gd")
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"dialect": "sc"}, "belong together"),
+        ({"base": "small"}, "belong together"),
+        ({"dialect": "sc", "base": "nothing"}, "no pack to stand on"),
+        ({"dialect": "sc", "base": "small-gd"}, "no pack to stand on"),
+        ({"dialect": "zz", "base": "small"}, "dialect"),
+        ({"dialect": "sc", "base": "small", "voices": ["man"]}, "no voice man"),
+    ],
+)
+def test_a_dialect_pack_stands_on_a_pack_of_the_recipe(
+    wrong: dict[str, object], why: str
+) -> None:
+    plan: dict[str, object] = {
+        "voices": ["woman"],
+        "version": "1.0.0",
+        "golden": ["欢迎光临。"],
+    }
+    packs = {
+        "small": plan,
+        "small-gd": {**plan, "dialect": "gd", "base": "small"},
+        "wrong": {**plan, **wrong},
+    }
+    with pytest.raises(YaoheError, match=why):
+        parse_recipe(f"{TEXT}\npacks: {json.dumps(packs, ensure_ascii=False)}")
+    del packs["wrong"]
+    assert parse_recipe(f"{TEXT}\npacks: {json.dumps(packs)}").packs["small-gd"].base
 
 
 @pytest.mark.parametrize(
