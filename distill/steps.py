@@ -297,10 +297,6 @@ def make_pack(
     Raises:
         YaoheError: ``not_ready`` without a draft or a base, ``pack_invalid``.
     """
-    if not (places.draft / MANIFEST_NAME).exists():
-        raise YaoheError(
-            "not_ready", f"{places.draft} holds no draft; run the step export"
-        )
     release = packer.Release(
         *(name, plan.version, tuple(plan.voices), tuple(plan.golden), plan.quality),
         plan.dialect,
