@@ -219,6 +219,12 @@ def pack(
     to: Annotated[
         Path | None, typer.Option(help="Its folder, together with --name.")
     ] = None,
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            help="What dialect packs stand on; by default the recipe's own pack."
+        ),
+    ] = None,
 ) -> None:
     """Cut the recipe's packs from the draft: manifest, digests, golden phrases.
 
@@ -232,12 +238,6 @@ def pack(
 
 
 @app.command()
-    base: Annotated[
-        Path | None,
-        typer.Option(
-            help="What dialect packs stand on; by default the recipe's own pack."
-        ),
-    ] = None,
 @_clearly
 def run(recipe: RecipeName, workers: Workers = 1) -> None:
     """Do all steps: corpus, train, export, evaluate, pack; what is done is skipped."""

@@ -219,7 +219,7 @@ def pack(
     in_order = sorted(plans, key=lambda each: plans[each].base is not None)
     for each in [name] if name else in_order:
         target = to or places.pack(each)
-        made, was_there = steps.make_pack(places, each, plans[each], target)
+        made, was_there = steps.make_pack(places, each, plans[each], target, base)
         size = sum(file.size for file in made.manifest.files.values())
         _console().print(
             f"pack: {made.label}, {size / 1e6:.3f} MB, {made.sha256[:12]},"

@@ -141,18 +141,14 @@ class PackPlan(Part):
         version: SemVer.
         quality: Rank among packs and renditions.
         golden: Phrases it must speak before it may speak in a shop.
+        dialect: What it speaks.
+        base: For another dialect than Mandarin, the pack whose weights it speaks with.
     """
 
     voices: list[Name] = Field(min_length=1)
     version: Annotated[str, Field(pattern=VERSION_FORM)]
-        dialect: What it speaks.
-        base: For another dialect than Mandarin, the pack whose weights it speaks with.
     quality: int = Field(50, ge=0, le=MAX_QUALITY)
     golden: list[str] = Field(min_length=1, max_length=64)
-
-
-class Recipe(Part):
-    """A voice from teacher to packs.
     dialect: Literal["zh", "sc", "gd"] = "zh"
     base: Name | None = None
 
@@ -161,6 +157,10 @@ class Recipe(Part):
         if (self.base is None) != (self.dialect == "zh"):
             raise ValueError("a dialect and the pack it stands on belong together")
         return self
+
+
+class Recipe(Part):
+    """A voice from teacher to packs.
 
     Attributes:
         name: Folder of its checkpoints, graphs and results.
@@ -197,15 +197,15 @@ class Recipe(Part):
         for name, plan in self.packs.items():
             if strangers := [v for v in plan.voices if v not in self.voices]:
                 raise ValueError(f"pack {name}: no voice {strangers[0]} in this recipe")
-        return self
-
-    @property
-    def corpus_digest(self) -> str:
             base = self.packs.get(plan.base) if plan.base else plan
             if base is None or (base is not plan and base.base):
                 raise ValueError(f"pack {name}: {plan.base} is no pack to stand on")
             if absent := [v for v in plan.voices if v not in base.voices]:
                 raise ValueError(f"pack {name}: {plan.base} has no voice {absent[0]}")
+        return self
+
+    @property
+    def corpus_digest(self) -> str:
         """SHA-256 of what decides the corpus: seed, teacher, voices, sentences."""
         facts = {
             "seed": self.seed,

@@ -225,7 +225,6 @@ def evaluation(
     count: int,
     voices: Sequence[str],
     with_teacher: bool = True,
-        base: For a dialect pack, what it stands on; by default the recipe's own pack.
     with_quality: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
@@ -237,12 +236,6 @@ def evaluation(
         voice_pack: The pack or draft.
         folder: Where result and sounds go.
         name: The held set.
-    source = places.draft
-    if plan.base is not None:
-        source = base or places.pack(plan.base)
-    if not (source / MANIFEST_NAME).exists():
-        step = "export" if plan.base is None else f"pack --name {plan.base}"
-        raise YaoheError("not_ready", f"{source} holds no pack; run the step {step}")
         count: How many of its sentences.
         voices: Logical voices.
         with_teacher: Whether the teacher speaks too.
@@ -290,6 +283,7 @@ def make_pack(
         name: Name of the pack.
         plan: What it holds.
         target: Its folder.
+        base: For a dialect pack, what it stands on; by default the recipe's own pack.
 
     Returns:
         The pack, and whether it was there already.
@@ -301,6 +295,12 @@ def make_pack(
         *(name, plan.version, tuple(plan.voices), tuple(plan.golden), plan.quality),
         plan.dialect,
     )
+    source = places.draft
+    if plan.base is not None:
+        source = base or places.pack(plan.base)
+    if not (source / MANIFEST_NAME).exists():
+        step = "export" if plan.base is None else f"pack --name {plan.base}"
+        raise YaoheError("not_ready", f"{source} holds no pack; run the step {step}")
     with suppress(YaoheError):  # none there, or a broken one: pack it again
         there = load_pack(target, trusted=True)
         if packer.is_current(there, source, release):
