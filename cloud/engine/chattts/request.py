@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from cloud.engine.chattts.sampler import Draws, Sampling
+from cloud.engine.chattts.sequence import Prompt
 from cloud.engine.chattts.slots import Slot
-
-if TYPE_CHECKING:
-    from cloud.engine.chattts.sequence import Prompt
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,7 @@ class Ticket:
         computed: Tokens whose keys and values are in the slot.
         served: Steps it had, counted as fair sharing counts them.
         evictions: How often it lost its slot to a shorter one.
+        is_held: Whether it stands still because its listener has enough.
     """
 
     request: Request
@@ -63,6 +61,7 @@ class Ticket:
     computed: int = 0
     served: int = 0
     evictions: int = 0
+    is_held: bool = False
 
     @property
     def known(self) -> int:

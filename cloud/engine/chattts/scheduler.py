@@ -42,7 +42,12 @@ Choose = Callable[[Tensor, Sequence[Draws]], list[list[int]]]
 
 
 class Scheduler:
-    """Shares one runner among requests."""
+    """Shares one runner among requests.
+
+    Attributes:
+        steps: Steps so far.
+        tokens: Tokens that they computed, prompts included.
+    """
 
     def __init__(
         self,
@@ -68,12 +73,12 @@ class Scheduler:
         self._running: list[Ticket] = []
         self._arrivals = 0
         self.steps = 0
-        self.occupied = 0
+        self.tokens = 0
 
     @property
     def is_busy(self) -> bool:
         """Whether a step would do anything."""
-        return bool(self._waiting or self._running)
+        return any(not each.is_held for each in (*self._running, *self._waiting))
 
     @property
     def waiting(self) -> int:
@@ -116,6 +121,22 @@ class Scheduler:
         self._waiting.append(ticket)
         return ticket
 
+    def hold(self, ticket: Ticket) -> None:
+        """Let a request stand still; it keeps its slot while nobody needs it.
+
+        Args:
+            ticket: A request whose listener has enough.
+        """
+        ticket.is_held = True
+
+    def resume(self, ticket: Ticket) -> None:
+        """Let a request go on.
+
+        Args:
+            ticket: A request that was held.
+        """
+        ticket.is_held = False
+
     def abort(self, ticket: Ticket) -> None:
         """Let a request go, wherever it stands; its slot is free at once.
 
@@ -138,13 +159,13 @@ class Scheduler:
         self._admit()
         chosen = self._chosen()
         self.steps += 1
-        self.occupied = len(chosen)
+        self.tokens += sum(tokens for _, tokens in chosen)
         return self._handed_out(self._ran(chosen)) if chosen else []
 
     def _admit(self) -> None:
         """Give slots, the shortest first; waiting a step is worth a token."""
         order = sorted(
-            self._waiting,
+            (each for each in self._waiting if not each.is_held),
             key=lambda each: (each.arrived + each.request.tokens, each.number),
         )
         for ticket in order:
@@ -167,7 +188,10 @@ class Scheduler:
         ]
         if not longer:
             return
-        victim = max(longer, key=lambda each: (each.request.tokens, each.number))
+        # Nobody hears the pause of one that stands still anyway.
+        victim = max(
+            longer, key=lambda each: (each.is_held, each.request.tokens, each.number)
+        )
         self._running.remove(victim)
         self._release(victim)
         victim.evictions += 1
@@ -183,8 +207,9 @@ class Scheduler:
 
     def _chosen(self) -> list[tuple[Ticket, int]]:
         """Who runs, and how many tokens of each."""
-        fresh = [each for each in self._running if each.steps < HEADSTART_STEPS]
-        others = [each for each in self._running if each.steps >= HEADSTART_STEPS]
+        moving = [each for each in self._running if not each.is_held]
+        fresh = [each for each in moving if each.steps < HEADSTART_STEPS]
+        others = [each for each in moving if each.steps >= HEADSTART_STEPS]
         # Newcomers may not stop everyone else: half of the rows stay where needed.
         fresh = fresh[: max(self._rows - len(others), (self._rows + 1) // 2)]
         others.sort(key=lambda each: (each.served, each.number))
