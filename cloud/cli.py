@@ -18,6 +18,7 @@ from common.errors import YaoheError
 from common.settings import settings_error
 from common.usage import begin
 from common.version import VERSION
+from common.voice.pack import UNSIGNED
 
 EXIT_USAGE = 2
 """Exit code for anything the caller can put right."""
@@ -45,7 +46,9 @@ def main() -> None:
     try:
         begin(app, "yaohe-cloud")
     except YaoheError as error:
-        typer.echo(f"yaohe-cloud: {error.message}", err=True)
+        is_unsigned = (error.data or {}).get("reason") == UNSIGNED
+        advice = "; --unsigned lets it speak on your word" if is_unsigned else ""
+        typer.echo(f"yaohe-cloud: {error.message}{advice}", err=True)
         sys.exit(EXIT_USAGE)
 
 

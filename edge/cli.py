@@ -152,26 +152,28 @@ def say(
 
     Example: yaohe-edge say '第12桌请取餐' --out a.wav --receipt
     """
+    from common.voice.pack import UNSIGNED
     from edge.say import say_to_file
 
     log.set_up("warning")
     settings = _settings(lexicon=lexicon, data=data)
     _own_words(settings)
-    told = say_to_file(
-        settings,
-        {
-            "input": text,
-            "dialect": dialect,
-            "voice": voice,
-            "speed": speed,
-            "on_unreadable": "skip" if skip_unreadable else "fail",
-            "context": context,
-            "ssml": ssml,
-        },
-        out,
-        pack=pack,
-        is_unsigned=unsigned,
-    )
+    values = {
+        "input": text,
+        "dialect": dialect,
+        "voice": voice,
+        "speed": speed,
+        "on_unreadable": "skip" if skip_unreadable else "fail",
+        "context": context,
+        "ssml": ssml,
+    }
+    try:
+        told = say_to_file(settings, values, out, pack=pack, is_unsigned=unsigned)
+    except YaoheError as error:
+        if (error.data or {}).get("reason") != UNSIGNED:
+            raise
+        advice = f"{error.message}; --unsigned lets it speak on your word"
+        raise YaoheError(error.code, advice) from None
     if receipt:
         typer.echo(json.dumps(told.account.as_dict(), ensure_ascii=False, indent=2))
     typer.echo(told.line, err=True)

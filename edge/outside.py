@@ -205,7 +205,7 @@ def membership(settings: EdgeSettings, *, runs: bool = True) -> Check:
             "line",
             "warn",
             f"The membership in a chain cannot be used: {error.message}.",
-            "Ask for a new invitation and run 'yaohe-edge enrol'.",
+            "Ask for an invitation and run 'yaohe-edge enrol CODE --cloud ADDRESS'.",
         )
     if found is None:
         return Check("line", "ok", "Not enrolled in a chain: this box speaks alone.")

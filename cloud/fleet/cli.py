@@ -36,7 +36,13 @@ Groups = Annotated[
 ]
 
 
-def _office() -> Office:
+def _office(*, begins: bool = False) -> Office:
+    """The office of this cloud.
+
+    Args:
+        begins: Whether one is made where there is none. Only what founds a chain does
+            so: a look must not leave an authority behind.
+    """
     from cloud.fleet.office import Office
     from cloud.settings import CloudSettings
 
@@ -44,6 +50,12 @@ def _office() -> Office:
         settings = CloudSettings()
     except ValidationError as refusal:
         raise settings_error(refusal, "cloud") from None
+    if not begins and not (settings.data / "fleet" / "fleet.db").exists():
+        raise YaoheError(
+            "not_ready",
+            f"there is no chain in {settings.data}; begin with `yaohe-distill keygen "
+            "KEYS` and `yaohe-cloud packs trust KEYS`",
+        )
     try:
         return Office(settings.data, settings.fleet)
     except (OSError, sqlite3.Error) as error:
@@ -110,7 +122,7 @@ def broker() -> None:
 
     Then: mosquitto -c PATH. It is rewritten by itself whenever a box enrols.
     """
-    typer.echo(str(_office().prepare_broker()))
+    typer.echo(str(_office(begins=True).prepare_broker()))
 
 
 @phrases.command("add")
@@ -172,7 +184,7 @@ def trust(
     The offline keys are not needed here and are better left where they are. Run it
     again when there is new metadata.
     """
-    _office().repository.found(keys)
+    _office(begins=True).repository.found(keys)
     typer.echo("trusted")
 
 

@@ -28,6 +28,8 @@ from common.voice.source import HOP
 if TYPE_CHECKING:
     from common.trust.envelope import Keyring
 
+UNSIGNED = "bad_signature"
+"""Reason of a refusal, for programs: nobody whom this machine trusts has signed."""
 READ_BLOCK = 1 << 20
 """Bytes read at once while hashing."""
 
@@ -151,6 +153,7 @@ def _check_origin(directory: Path, manifest: bytes, keyring: Keyring | None) -> 
         raise YaoheError(
             "pack_invalid",
             f"{directory} has no signature ({SIGNATURE_NAME}) that is trusted here",
+            data={"reason": UNSIGNED},
         )
     # Only a pack of another origin needs what signatures are checked with.
     from common.trust.envelope import MAX_ENVELOPE_BYTES
@@ -161,6 +164,12 @@ def _check_origin(directory: Path, manifest: bytes, keyring: Keyring | None) -> 
         if path.stat().st_size > MAX_ENVELOPE_BYTES:
             raise YaoheError("pack_invalid", f"{path}: too large for a signature")
         envelope = path.read_bytes()
+    except FileNotFoundError:
+        raise YaoheError(
+            "pack_invalid",
+            f"{directory} has no signature ({SIGNATURE_NAME})",
+            data={"reason": UNSIGNED},
+        ) from None
     except OSError as error:
         raise YaoheError("pack_invalid", f"{path}: {error.strerror}") from None
     check_signature(manifest, envelope, keyring)

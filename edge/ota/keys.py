@@ -27,7 +27,8 @@ def trusted_keyring(data: Path) -> Keyring:
     if membership is None:
         raise Refused(
             "bad_signature",
-            "this box trusts nobody's packs yet: enrol it with `yaohe-edge enrol CODE`",
+            "this box trusts nobody's packs yet: enrol it with "
+            "`yaohe-edge enrol CODE --cloud ADDRESS`",
         )
     try:
         return pack_keyring((data / "trust" / "root.json").read_bytes())

@@ -70,3 +70,29 @@ def test_a_pack_that_may_not_speak_ends_the_service(
     code, said = run(monkeypatch, capsys, "serve", "--port", "0", "--pack", str(folder))
     assert code == 2
     assert str(folder) in said.splitlines()[-1]
+    assert ("--unsigned" in said) == (folder == starter_directory())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["boxes", "list"],
+        ["boxes", "invite", "shop-1"],
+        ["boxes", "remove", "shop-1"],
+        ["phrases", "list"],
+        ["phrases", "add", "欢迎光临"],
+        ["phrases", "remove", "0" * 32],
+        ["packs", "publish", str(starter_directory())],
+    ],
+)
+def test_a_machine_without_a_chain_is_left_as_it_is(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("YAOHE_CLOUD_DATA", str(tmp_path / "cloud"))
+    code, said = run(monkeypatch, capsys, *words)
+    assert (code, said.count("\n")) == (2, 1)
+    assert "keygen" in said
+    assert not (tmp_path / "cloud").exists()

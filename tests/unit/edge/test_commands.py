@@ -111,6 +111,17 @@ def test_an_unsigned_pack_speaks_when_told_and_is_never_kept(tmp_path: Path) -> 
         assert "tier edge" in told
 
 
+def test_an_unsigned_pack_is_refused_with_what_would_let_it_speak(
+    tmp_path: Path,
+) -> None:
+    out, pack = str(tmp_path / "a.wav"), str(starter_directory())
+    _, _, told = say("好", "--out", out, "--pack", pack)
+    assert "--unsigned" in told
+    assert "yaohe-edge enrol CODE --cloud" in told
+    _, _, told = say("好", "--out", out, "--pack", str(tmp_path), "--unsigned")
+    assert "--unsigned" not in told
+
+
 def test_a_setting_that_cannot_be_is_exit_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
