@@ -17,6 +17,8 @@ from common.voice.pack import Pack
 from common.voice.runtime import DEFAULT_THREADS, Session, choose_provider
 from common.voice.walk import Networks, Style, check_speed, speak
 
+BASE_MISSING = "base_missing"
+"""Reason of a refusal, for programs: what a dialect pack stands on is not here."""
 _FIRST_WORD = (Symbol(IDS["a"], 50, 50, 46, 2),)
 
 
@@ -198,6 +200,7 @@ def _require_base(pack: Pack, base: Speaker | None) -> Speaker:
         raise YaoheError(
             "pack_invalid",
             f"{pack.label} stands on pack {str(pack.base)[:12]}, which is not here",
+            data={"reason": BASE_MISSING},
         )
     if base.base is not None:
         raise YaoheError(

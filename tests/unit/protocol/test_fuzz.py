@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import YaoheError
-from common.protocol import cbor, frames, manifest, topics
+from common.protocol import cbor, contours, frames, manifest, topics
 from common.protocol.catalogue import Head, Log, Snapshot
 from common.protocol.synthesis import parse_speech
 
@@ -54,6 +54,10 @@ PARSERS: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
     "topics": (
         lambda data: topics.parse(data.decode("utf-8", "surrogateescape")),
         [row["topic"].encode() for row in _golden("topics.json")["topics"]],
+    ),
+    "contours": (
+        contours.parse_contours,
+        [(GOLDEN / "contours.json").read_bytes()],
     ),
     "manifests": (manifest.parse_manifest, [(GOLDEN / "manifest.json").read_bytes()]),
     "heads": (lambda data: cbor.decode(Head, data), _catalogue("head_bytes")),

@@ -129,9 +129,12 @@ def test_places_of_clauses_are_those_of_the_sound(bases: Bases) -> None:
 
 
 def test_without_its_base_a_dialect_pack_is_refused_by_name() -> None:
-    with pytest.raises(YaoheError, match=r"yaohe-woman-gd@.* stands on pack") as refused:
+    with pytest.raises(
+        YaoheError, match=r"yaohe-woman-gd@.* stands on pack"
+    ) as refused:
         Bases(among([])).speaker(pack(dialect_directories()[0]))
     assert refused.value.code == "pack_invalid"
+    assert refused.value.data == {"reason": "base_missing"}
     with pytest.raises(YaoheError, match="stands on pack"):
         Speaker(pack(dialect_directories()[0]))
 
