@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
 
 from common.files import edge_data
@@ -29,6 +29,7 @@ class HttpSettings(Section):
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one and prints it.
         keep_alive_s: How long an idle connection is kept.
+        token: What a device must show to make the box speak; without one it need not.
     """
 
     host: str = (
@@ -36,6 +37,7 @@ class HttpSettings(Section):
     )
     port: int = Field(DEFAULT_PORT, ge=0, le=65535)
     keep_alive_s: int = Field(75, ge=1)
+    token: SecretStr | None = Field(None, min_length=1)
 
 
 class CacheSettings(Section):

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import cast
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from common.responses import EXPOSED_HEADERS
 from common.sessions import Sessions
 from common.version import VERSION
 from edge.api import errors, health, listing, pages, player, speech, stream
+from edge.api.guard import require_speaker
 from edge.service import Service
 
 
@@ -44,7 +45,8 @@ def create_app(service: Service) -> FastAPI:
         expose_headers=EXPOSED_HEADERS,
     )
     errors.install(app)
-    for room in (speech, stream, listing, health, pages, player):
+    app.include_router(speech.router, dependencies=[Depends(require_speaker)])
+    for room in (stream, listing, health, pages, player):
         app.include_router(room.router)
     return app
 

@@ -182,11 +182,24 @@ function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
+// A box that is guarded is opened as /player?token=…
+const shown = new URLSearchParams(location.search).get("token");
+const query = shown === null ? "" : `?token=${encodeURIComponent(shown)}`;
+
+/** A browser does not tell why a socket was refused: ask what may be asked. */
+async function explain() {
+  const answer = await fetch(`/v1/receipts/none${query}`).catch(() => null);
+  if (answer && answer.status === 401)
+    fail("需要令牌 this box wants its token: /player?token=…");
+}
+
 function connect() {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  socket = new WebSocket(`${scheme}://${location.host}/v1/stream`);
+  let wasOpen = false;
+  socket = new WebSocket(`${scheme}://${location.host}/v1/stream${query}`);
   socket.binaryType = "arraybuffer";
   socket.onopen = () => {
+    wasOpen = true;
     pause = FIRST_PAUSE_MS;
     line("on", "已连接 connected");
     if (speaking) send(speaking.opening());
@@ -205,6 +218,7 @@ function connect() {
   };
   socket.onclose = () => {
     state.cuts += 1;
+    if (!wasOpen) explain();
     line("off", "断开，正在重连 reconnecting");
     setTimeout(connect, pause * (0.5 + Math.random()));
     pause = Math.min(pause * 2, MAX_PAUSE_MS);
