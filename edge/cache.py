@@ -2,9 +2,10 @@
 
 Rules:
 
-* Several renditions may share a key. Preferred is a verified cloud rendition, then the
-  active pack's; nothing else is ever played, so another pack's recordings go stale
-  when the pack changes, while those of the cloud survive.
+* Several renditions may share a key. Preferred is a verified cloud rendition, then what
+  was kept from a stream, if the cloud would be asked before the pack, then the active
+  pack's; nothing else is ever played, so another pack's recordings go stale when the
+  pack changes, while those of the cloud survive.
 * A rendition without sound is never kept, and one whose bytes do not match their
   digest is dropped instead of played.
 * ``put`` answers after the commit has reached the disk.
@@ -51,9 +52,11 @@ class Hit:
 
 _BEST = f"""
     SELECT {", ".join(COLUMNS)}, id, sha256 FROM renditions
-    WHERE phrase_key = ? AND quality >= ?
-      AND (origin = 'cloud' AND verified OR origin = 'pack' AND pack_sha256 = ?)
-    ORDER BY origin = 'cloud' DESC, quality DESC, id DESC
+    WHERE phrase_key = ?1 AND (
+        origin = 'cloud' AND verified AND quality >= ?2
+        OR origin = 'stream' AND verified AND ?4
+        OR origin = 'pack' AND pack_sha256 = ?3 AND quality >= ?2)
+    ORDER BY origin = 'cloud' DESC, origin = 'stream' DESC, quality DESC, id DESC
 """  # noqa: S608 - column names are the dataclass's own
 
 
@@ -101,7 +104,12 @@ class Cache:
         self.evicted = 0
 
     def best(
-        self, phrase_key: str, *, pack_sha256: str, min_quality: int = 0
+        self,
+        phrase_key: str,
+        *,
+        pack_sha256: str,
+        min_quality: int = 0,
+        streamed: bool = False,
     ) -> Hit | None:
         """Find the rendition to play.
 
@@ -109,12 +117,16 @@ class Cache:
             phrase_key: What is asked for.
             pack_sha256: Digest of the pack that is active for the voice and dialect.
             min_quality: Lowest rank that counts.
+            streamed: Whether what was kept from a stream counts too, whatever its rank:
+                the cloud would be asked now, whatever its rank.
 
         Returns:
             It; None when nothing fits or the file is unusable.
         """
         try:
-            rows = self.store.read(_BEST, (phrase_key, min_quality, pack_sha256))
+            rows = self.store.read(
+                _BEST, (phrase_key, min_quality, pack_sha256, streamed)
+            )
         except DatabaseGone:
             return None
         for row in rows:

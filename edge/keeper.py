@@ -19,7 +19,7 @@ from edge.cache import Cache
 from edge.db import DatabaseGone
 from edge.metrics import EdgeMetrics
 from edge.readings import Read
-from edge.rendition import Rendition
+from edge.rendition import Origin, Rendition
 
 MAX_WAITING = 16
 """Finished utterances that wait to be encoded; one more is not kept."""
@@ -38,6 +38,7 @@ class Finished:
         provenance: Where the sound comes from.
         quality: Rank of the pack that spoke.
         utterance: Its id.
+        origin: Who spoke: a pack of this box, or the cloud over a stream.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Finished:
     provenance: Provenance
     quality: int
     utterance: str
+    origin: Origin = "pack"
 
 
 class Keeper:
@@ -60,7 +62,7 @@ class Keeper:
         """
         self._cache = cache
         self._metrics = metrics
-        self._waiting: set[tuple[str, str]] = set()
+        self._waiting: set[tuple[str, str, str]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keeper")
 
     def keep(self, finished: Finished, pcm: Pcm, busy_s: float) -> None:
@@ -96,7 +98,7 @@ class Keeper:
             master = encode_master(pcm, provenance.comments())
             rendition = Rendition(
                 phrase_key=finished.key,
-                origin="pack",
+                origin=finished.origin,
                 engine=provenance.engine,
                 pack=provenance.pack,
                 pack_sha256=provenance.pack_sha256,
@@ -130,6 +132,6 @@ class Keeper:
             log.error("an utterance is not kept", exc_info=error)
 
 
-def _name(finished: Finished) -> tuple[str, str]:
+def _name(finished: Finished) -> tuple[str, str, str]:
     """What two utterances share that would be one rendition."""
-    return finished.key, finished.provenance.pack_sha256
+    return finished.key, finished.origin, finished.provenance.pack_sha256

@@ -15,6 +15,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from common.audio.pcm import Pcm
 from common.audio.provenance import AigcLabel, Provenance
 from common.errors import YaoheError
 from common.protocol.synthesis import (
@@ -33,6 +34,8 @@ from edge.begun import Begun
 from edge.keeper import Finished
 from edge.standby import Standby
 from edge.turn import Turn, may_be_mandarin
+from edge.writeback import QUALITY as STREAM_QUALITY
+from edge.writeback import WriteBack, may_be_kept
 
 if TYPE_CHECKING:
     from edge.cache import Cache
@@ -151,6 +154,7 @@ class Policy:
             turn.key,
             pack_sha256=pack.sha256 if pack else "",
             min_quality=self._settings.min_quality,
+            streamed=self._is_clouds_turn(pack),
         )
         if hit is None:
             return None
@@ -175,6 +179,12 @@ class Policy:
             whole=whole,
             substituted=turn.substituted,
         )
+
+    def _is_clouds_turn(self, pack: LoadedPack | None) -> bool:
+        """Whether the cloud comes before the pack, so that its recording does too."""
+        if self._settings.mode == "cloud":
+            return True
+        return pack is None or pack.quality < self._settings.min_quality
 
     async def _from_active_pack(self, turn: Turn) -> Speech | None:
         voice, dialect = turn.request.voice, turn.read.reading.dialect
@@ -208,7 +218,26 @@ class Policy:
         speech.reason = turn.reason("the cloud can")
         speech.substituted = turn.substituted or speech.substituted
         await self._standby.behind(turn, speech)
+        self._write_back(turn, speech)
         return speech
+
+    def _write_back(self, turn: Turn, speech: Speech) -> None:
+        """Keep what the cloud says, once it has said all of it."""
+        keeper = self._keeper
+        if keeper is None or speech.chunks is None or not may_be_kept(turn, speech):
+            return
+        finished = Finished(
+            *(turn.key, turn.request, turn.read, speech.provenance),
+            quality=STREAM_QUALITY,
+            utterance=turn.utterance,
+            origin="stream",
+        )
+        began = time.monotonic()
+
+        def keep(pcm: Pcm) -> None:
+            keeper.keep(finished, pcm, time.monotonic() - began)
+
+        speech.chunks = WriteBack(speech, keep)
 
     def _cloud_patience_s(self, turn: Turn) -> float:
         """Seconds that the cloud has left for its first sound.

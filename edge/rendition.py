@@ -17,7 +17,7 @@ HALF_LIFE_S = 7 * 24 * 3600.0
 CLOUD_WEIGHT = 8.0
 """A cloud rendition costs a network that may be gone: it leaves later."""
 
-Origin = Literal["pack", "cloud"]
+Origin = Literal["pack", "cloud", "stream"]
 
 migrations = Migrations("cache")
 
@@ -69,7 +69,8 @@ class Rendition:
 
     Attributes:
         phrase_key: What is said, how and in which voice.
-        origin: ``pack`` when this box rendered it, ``cloud`` when it was sent.
+        origin: ``pack`` when this box rendered it, ``cloud`` when a signed catalogue
+            brought it, ``stream`` when it was kept from a stream of the cloud.
         engine: Name of the engine.
         pack: ``name@version``; empty for an engine without packs.
         pack_sha256: Digest of the pack's manifest; empty for an engine without packs.
@@ -170,6 +171,6 @@ def value(facts: tuple[int, int, float, int, str], now: float) -> float:
         Expected milliseconds saved per byte; only the order has a meaning.
     """
     size, plays, played, render_ms, origin = facts
-    weight = CLOUD_WEIGHT if origin == "cloud" else 1.0
+    weight = 1.0 if origin == "pack" else CLOUD_WEIGHT
     decay: float = 2.0 ** (-max(0.0, now - played) / HALF_LIFE_S)
     return weight * (1 + plays) * (1 + render_ms) / size * decay

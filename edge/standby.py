@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from common.errors import YaoheError
 from common.protocol.synthesis import Tier
 from common.speech import Pauses, Speech
-from common.text import RULES_VERSION
-from common.text.symbols import TABLE_VERSION, Symbol
+from common.text.symbols import Symbol
 from common.voice.clauses import has_words
 from edge.begun import Begun
 from edge.cloud_sound import CloudSound
 from edge.takeover import Rest, Takeover
+from edge.writeback import reads_alike
 
 if TYPE_CHECKING:
     from edge.packs import LoadedPack, Packs
@@ -49,7 +49,7 @@ class Standby:
         if not isinstance(sound, CloudSound):
             return
         pauses: Pauses = ()
-        if speech.pauses is not None and _reads_alike(turn, speech):
+        if speech.pauses is not None and reads_alike(turn, speech):
             pauses = await speech.pauses()
         dialect = speech.receipt.reading.dialect
 
@@ -103,14 +103,3 @@ class Standby:
         for pack in others:
             if dialect in pack.voice.dialects and not pack.can(voice, dialect):
                 yield pack, pack.voice.voices[0]
-
-
-def _reads_alike(turn: Turn, speech: Speech) -> bool:
-    """Whether the cloud's symbols are ours, so that its places mean ours."""
-    origin, ours = speech.provenance, turn.read.reading
-    return (
-        origin.table_version == TABLE_VERSION
-        and origin.rules_version == RULES_VERSION
-        and speech.receipt.reading.dialect == ours.dialect
-        and speech.receipt.reading.surface == ours.surface
-    )

@@ -148,6 +148,22 @@ async def test_a_box_lets_the_cloud_speak_and_says_so(
     assert len(sound(frames)) == len(sound(whole))
 
 
+async def test_what_the_cloud_streamed_is_the_boxs_own_after_a_restart(
+    tmp_path: Path, cloud: Cloud
+) -> None:
+    async with asking(tmp_path, cloud.address) as box:
+        await _when_up(box)
+        events, frames = await stream(box.address, input=TEXT)
+        assert events[-1]["tiers"] == ["cloud"]
+        assert (await _until_cached(box))["tier"] == "cache"
+    async with asking(tmp_path, "http://127.0.0.1:9") as box:
+        events, again = await stream(box.address, input=TEXT)
+    told = next(event for event in events if event["type"] == "receipt")
+    assert (told["tier"], told["enforced"]) == ("cache", True)
+    assert json.loads(told["provenance"]["YAOHE"])["engine"] == "packed"
+    assert len(sound(again)) == len(sound(frames))
+
+
 async def test_a_cut_socket_to_the_cloud_is_not_heard(
     tmp_path: Path, cloud: Cloud
 ) -> None:
@@ -186,6 +202,17 @@ async def test_a_cloud_killed_in_mid_sentence_is_finished_by_the_box(
             # And without any cloud it still speaks.
             events, _ = await stream(box.address, input=TEXT)
             assert events[-1]["tiers"] in (["edge"], ["last-resort"])
+
+
+async def _until_cached(box: Box) -> dict[str, Any]:
+    """Ask until the box has written down what the cloud said."""
+    for _ in range(WAIT_S * 5):
+        events, _ = await stream(box.address, input=TEXT)
+        told = next(event for event in events if event["type"] == "receipt")
+        if told["tier"] != "cloud":
+            return told
+        await asyncio.sleep(0.2)
+    raise AssertionError(told)
 
 
 async def _when_up(box: Box) -> None:

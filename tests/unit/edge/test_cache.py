@@ -91,6 +91,24 @@ def test_another_packs_rendition_is_stale_and_a_clouds_survives(cache: Cache) ->
     assert found(cache, pack_sha256="q" * 64).master == b"cloud"  # type: ignore[union-attr]
 
 
+def test_what_was_streamed_counts_where_the_cloud_would_be_asked(cache: Cache) -> None:
+    put(cache)
+    put(cache, origin="stream", quality=0, pack_sha256="c" * 64, master=b"stream")
+    assert found(cache) == BASE
+    assert found(cache, pack_sha256="") is None
+    for asked in ({}, {"pack_sha256": ""}, {"min_quality": 99}):
+        hit = found(cache, streamed=True, **asked)
+        assert hit is not None
+        assert hit.master == b"stream"
+    put(cache, origin="cloud", engine="chattts", pack_sha256="", master=b"cloud")
+    assert found(cache, streamed=True).master == b"cloud"  # type: ignore[union-attr]
+
+
+def test_what_was_streamed_unverified_is_never_played(cache: Cache) -> None:
+    put(cache, origin="stream", verified=False)
+    assert found(cache, streamed=True) is None
+
+
 def test_a_rendition_below_the_asked_quality_does_not_count(cache: Cache) -> None:
     put(cache, quality=50)
     assert found(cache, min_quality=51) is None
