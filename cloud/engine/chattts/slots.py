@@ -87,14 +87,6 @@ class Slots:
         """Tokens that nobody holds, in one piece or not."""
         return sum(gap.tokens for gap in self._gaps)
 
-    def fits(self, tokens: int) -> bool:
-        """Whether the empty cache could hold a sequence.
-
-        Args:
-            tokens: All that it may ever need.
-        """
-        return tokens <= self.tokens
-
     def take(self, tokens: int) -> Slot | None:
         """Take the first gap that is long enough.
 
