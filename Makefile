@@ -19,6 +19,16 @@ ARGS ?=
 # Other readers of Chinese, for `make bench ONLY=reading` only; they are no dependency.
 PEERS := wetext==0.1.8 zh-normalization==0.0.2 cn2an==0.5.24 g2p-mix==0.7.1 'misaki[zh]==0.9.4'
 
+# The ChatTTS package, which other engines are compared with (AGPL: in an environment of
+# its own, loaded by no process of ours). What comes with PACKAGE asks for a torchaudio
+# and a torch with CUDA, so it is installed without its dependencies, which are NEEDED.
+# Later releases of vector-quantize-pytorch scale refined codes by 5 in place of 4, which
+# is not what the weights were trained with.
+NEEDED := 'torch>=2.4' 'transformers>=4.57,<4.58' einops einx huggingface-hub loguru numba \
+  pybase16384 pyyaml scipy tqdm
+PACKAGE := chattts==0.2.5 encodec==0.1.1 torchaudio==2.11.1 \
+  vector-quantize-pytorch==1.22.18 vocos==0.1.0
+
 OTHER := $(if $(filter gpu,$(RUNTIME)),onnxruntime,onnxruntime-gpu)
 RUNS := .venv/.runs-$(RUNTIME)
 READY := .venv/.ready-$(RUNTIME)
@@ -48,11 +58,11 @@ $(READY): $(RUNS)
 	@echo "Ready: $(BIN)/yaohe-edge, $(BIN)/yaohe-cloud, $(BIN)/yaohe-distill"
 
 .PHONY: setup-distill
-setup-distill: .venv/.ready-distill ## add torch to .venv, for training and its tests
+setup-distill: .venv/.ready-distill ## add torch to .venv, for training, ChatTTS's weights, and tests
 
 .venv/.ready-distill: $(READY) $(SOURCES)
-	@echo "Installing torch and the rest of training into .venv (large) ..."
-	@$(BIN)/python -m pip $(PIP_INSTALL) -e ".[cloud,edge,$(RUNTIME),dev,distill]"
+	@echo "Installing torch and what needs it into .venv (large) ..."
+	@$(BIN)/python -m pip $(PIP_INSTALL) -e ".[cloud,edge,$(RUNTIME),dev,distill,engine]"
 	@touch $@
 
 .PHONY: judge
@@ -74,12 +84,23 @@ peers: .venv-peers/.ready ## make .venv-peers: other readers, for make bench ONL
 	@.venv-peers/bin/python -m pip $(PIP_INSTALL) $(PEERS)
 	@touch $@
 
+.PHONY: reference
+reference: .venv-reference/.ready ## make .venv-reference: the ChatTTS package, to compare with
+
+.venv-reference/.ready: Makefile deploy/constraints.txt deploy/system-packages
+	@PYTHON="$(PYTHON)" deploy/system-packages venv
+	@test -x .venv-reference/bin/python || "$(PYTHON)" -m venv .venv-reference
+	@echo "Installing the ChatTTS package into .venv-reference (large) ..."
+	@.venv-reference/bin/python -m pip $(PIP_INSTALL) $(NEEDED)
+	@.venv-reference/bin/python -m pip $(PIP_INSTALL) --no-deps $(PACKAGE)
+	@touch $@
+
 .PHONY: test
 test: setup ## run all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
 
 .PHONY: test-slow
-test-slow: setup-distill judge ## run the slow tests (installs torch and the recogniser)
+test-slow: setup-distill judge reference ## run the slow tests (installs torch, the recogniser, ChatTTS)
 	@PYTHON="$(PYTHON)" deploy/system-packages browser tracer node
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
@@ -113,6 +134,6 @@ demo: $(RUNS) ## broker, cloud and an enrolled box on this machine (ARGS=--once:
 
 .PHONY: clean
 clean: ## remove environments, caches and what the commands made
-	rm -rf .venv .venv-judge .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-judge .venv-peers .venv-reference .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 	  .import_linter_cache build dist bench-out demo-out
 	find cloud common distill edge tests deploy -name __pycache__ -prune -exec rm -rf {} +
