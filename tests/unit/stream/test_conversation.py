@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 
 import numpy as np
 import pytest
+import soundfile
 
+from common.audio.ogg import OggWriter
 from common.audio.pcm import to_s16
 from common.protocol.frames import Codec, Flags, Frame
 from common.sessions import Sessions
@@ -276,4 +279,33 @@ async def test_text_after_the_end_and_too_much_text_end_the_stream(
         wire.say(type="text", stream=2, text="长" * 4000)
     error = events(await wire.until("error"), "error")[0]
     assert (error["stream"], error["error"]["code"]) == (2, "input_too_long")
+    await wire.cut()
+
+
+@pytest.mark.parametrize("codec", ["pcm", "opus"])
+async def test_a_stream_names_its_rate_before_its_first_sound(
+    sessions: Sessions, tones: Tones, codec: str
+) -> None:
+    wire = Wire(sessions, tones)
+    wire.say(type="start", codec=codec, input=TEXT)
+    heard = await wire.until("end")
+    (started,) = events(heard, "started")
+    assert started["sample_rate"] == 24_000
+    assert not frames(heard[: heard.index(started)])
+    await wire.cut()
+
+
+async def test_packets_of_a_stream_are_raw_and_any_player_of_opus_takes_them(
+    sessions: Sessions, tones: Tones
+) -> None:
+    wire = Wire(sessions, tones)
+    wire.say(type="start", codec="opus", input=TEXT)
+    heard = await wire.until("end")
+    packets = [frame.payload for frame in frames(heard)]
+    assert not any(packet.startswith(b"OggS") for packet in packets)
+    (told,), (spoken,) = events(heard, "receipt"), events(heard, "spoken")
+    end = told["pre_skip"] + 2 * spoken["samples"]
+    file = OggWriter(told["pre_skip"], ()).write([p for p in packets if p], end)
+    sound, rate = soundfile.read(io.BytesIO(file))
+    assert sound.size * 24_000 == tone(TEXT).size * rate
     await wire.cut()
