@@ -28,8 +28,6 @@ from distill.places import Places
 from distill.recipe import load_recipe, shipped
 from distill.settings import DistillSettings
 
-BAD_INPUT = 2
-"""Exit code for what the caller has to change."""
 TOO_MANY_ERRORS = 1
 """Exit code of ``judge`` when more was misheard than allowed."""
 INTERRUPTED = 130
@@ -185,24 +183,38 @@ def evaluate(
     dnsmos: Annotated[
         bool, typer.Option("--dnsmos", help="Estimate sound quality too.")
     ] = False,
+    edits: Annotated[
+        bool, typer.Option("--edits", help="Speak slower, faster, higher, lower too.")
+    ] = False,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Measure other voices too (make voices).")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All of --dnsmos --edits --peers.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON.")
     ] = False,
 ) -> None:
     """Measure the student beside its teacher on held sentences.
 
-    Syllable error through Whisper base (`make judge`), real-time factor on one core
-    with reading, time to the first sound, size. Sounds and JSON are kept.
+    Syllable error through Whisper base (`make judge`), pitch and spectra with the
+    teacher's durations, durations, real-time factor on one core with reading, time to
+    the first sound, streamed against whole sound, size. Sounds and answers are kept by
+    digest, so a second run only does what is new; speed is always measured anew.
     """
     from distill import commands
+    from distill.evaluate.mandarin import Parts
+    from distill.evaluate.run import Wish
 
     places, settings = _places(recipe)
-    wish = commands.Wish(
-        held=held or places.recipe.evaluation.held,
+    wish = Wish(
+        held=commands.held_set(held or places.recipe.evaluation.held),
         count=count or places.recipe.evaluation.count,
         voices=tuple(voice or ()),
         with_teacher=not no_teacher,
-        with_quality=dnsmos,
+        with_peers=peers or full,
+        parts=Parts(quality=dnsmos or full, edits=edits or full),
     )
     result = commands.evaluate(places, settings, wish, pack)
     if as_json:

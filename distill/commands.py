@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
@@ -15,10 +15,12 @@ from rich.console import Console
 from common.errors import YaoheError
 from common.protocol.manifest import MANIFEST_NAME
 from common.voice.pack import Pack, load_pack
-from distill import evaluate as measuring
 from distill import show, steps
 from distill.corpus import build
 from distill.corpus.sentences import coverage, generate
+from distill.evaluate import run
+from distill.evaluate.result import RESULT
+from distill.evaluate.run import Wish
 from distill.judge.client import Judge
 from distill.judge.score import score
 from distill.notes import read_note
@@ -122,18 +124,8 @@ def export(places: Places, settings: DistillSettings, stage: str = "joint") -> N
     )
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What to measure; see the command ``evaluate``."""
-
-    held: str
-    count: int
-    voices: tuple[str, ...] = ()
-    with_teacher: bool = True
-    with_quality: bool = False
-
-
-def _held_set(name: str) -> HeldSet:
+def held_set(name: str) -> HeldSet:
+    """The held set of that name."""
     for known in get_args(HeldSet):
         if name == known:
             found: HeldSet = known
@@ -159,33 +151,19 @@ def evaluate(
     voices = wish.voices or tuple(v for v in known if v in places.recipe.voices)
     if strangers := [v for v in voices if v not in known]:
         raise YaoheError("unknown_voice", f"no voice {strangers[0]} in the pack")
-    name = _held_set(wish.held)
-    systems = 2 if wish.with_teacher else 1
-    kept = places.evaluation(name, voice_pack.manifest.name)
-    sounds = min(wish.count, 200) * len(voices) * systems
-    heard = 0
-    with show.bar(console, f"evaluate {name}") as move:
-
-        def advance() -> None:
-            nonlocal heard
-            heard += 1
-            move(heard, sounds, "sounds")
-
-        result = steps.evaluation(
+    kept = places.evaluation(wish.held, voice_pack.manifest.name)
+    with show.bar(console, f"evaluate {wish.held}") as move:
+        result = run.evaluate(
             places,
             settings,
             voice_pack,
+            replace(wish, voices=voices),
             kept,
-            name=name,
-            count=wish.count,
-            voices=voices,
-            with_teacher=wish.with_teacher,
-            with_quality=wish.with_quality,
-            advance=advance,
+            lambda done, wanted: move(done, wanted, "sounds"),
         )
-    title = f"{voice_pack.label}, {result['count']} held sentences ({name})"
+    title = f"{voice_pack.label}, {result['count']} held sentences ({wish.held})"
     console.print(show.comparison(result["systems"], title))
-    console.print(f"evaluate: {kept / measuring.RESULT}")
+    console.print(f"evaluate: {kept / RESULT}")
     return result
 
 
@@ -193,7 +171,7 @@ def evaluate_once(places: Places, settings: DistillSettings) -> None:
     """Measure the draft as the recipe says, unless that was done."""
     wanted = places.recipe.evaluation
     draft = _measured_pack(places, None)
-    path = places.evaluation(wanted.held, draft.manifest.name) / measuring.RESULT
+    path = places.evaluation(wanted.held, draft.manifest.name) / RESULT
     there = read_note(path)
     if (there.get("sha256"), there.get("count")) == (draft.sha256, wanted.count):
         _console().print(f"evaluate: {path} is there")
@@ -244,16 +222,16 @@ def judge(
         raise YaoheError("not_found", f"{missing[0]} is no file")
     worst = 0.0
     cache = settings.data / "judge"
-    with Judge(settings.judge, cache, quality=with_quality) as ear:
+    with Judge(settings.judge, cache) as ear:
         for wav in wavs:
             heard = ear.hear(wav)
-            line: dict[str, Any] = {"wav": str(wav), "heard": heard.text}
+            line: dict[str, Any] = {"wav": str(wav), "heard": heard}
             if text:
-                found = score(text, heard.text)
+                found = score(text, heard)
                 line["syllable_error"] = round(found.rate, 4)
                 line["errors"], line["syllables"] = found.errors, found.syllables
                 worst = max(worst, found.rate)
-            if heard.quality:
-                line["dnsmos"] = heard.quality
+            if with_quality:
+                line["dnsmos"] = ear.quality(wav)
             typer.echo(json.dumps(line, ensure_ascii=False))
     return worst

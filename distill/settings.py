@@ -24,6 +24,7 @@ class DistillSettings(BaseSettings):
         data: Folder of corpora, teachers, checkpoints and results.
         kokoro: Folder of the teacher Kokoro; by default in ``data``.
         judge: Python of the environment with the recogniser (``make judge``).
+        voices: Python of the environment with other voices (``make voices``).
         threads: Threads that training may use.
     """
 
@@ -32,6 +33,7 @@ class DistillSettings(BaseSettings):
     data: Path = Field(default_factory=distill_data)
     kokoro: Path | None = None
     judge: Path = CHECKOUT / ".venv-judge" / "bin" / "python"
+    voices: Path = CHECKOUT / ".venv-voices" / "bin" / "python"
     threads: int = Field(1, ge=1, le=256)
 
     @property

@@ -22,7 +22,7 @@ from rich.table import Table
 from common.protocol.manifest import MANIFEST_NAME
 from common.voice.pack import load_pack
 from distill.corpus import ledger
-from distill.evaluate import RESULT
+from distill.evaluate.result import RESULT
 from distill.notes import read_note
 from distill.places import Places
 from distill.recipe import STAGES
@@ -79,13 +79,14 @@ def comparison(lines: Sequence[Mapping[str, Any]], title: str) -> Table:
     drawn.add_column("")
     for line in lines:
         drawn.add_column(f"{line['system']} {line['voice']}", justify="right")
-    for name in list(lines[0])[2:] if lines else []:
-        drawn.add_row(name, *(_cell(name, line[name]) for line in lines))
+    names = dict.fromkeys(name for line in lines for name in line)
+    for name in list(names)[2:]:
+        drawn.add_row(name, *(_cell(name, line.get(name, "")) for line in lines))
     return drawn
 
 
 def _cell(name: str, value: Any) -> str:
-    if name == "syllable_error":
+    if name in ("syllable_error", "word_error") and value != "":
         return f"{100 * value:.1f} %"
     if name == "bytes":
         return f"{value / 1e6:.1f} MB"

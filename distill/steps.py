@@ -11,19 +11,15 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from common.errors import YaoheError
 from common.files import make_directory
 from common.protocol.manifest import MANIFEST_NAME, Voice
 from common.voice.pack import Pack, load_pack
-from common.voice.speak import Speaker
-from distill import evaluate, packer
-from distill.corpus.held import held
-from distill.judge.client import Judge
+from distill import packer
 from distill.notes import read_note, sha256_of, write_note
 from distill.places import Places
-from distill.recipe import STAGES, HeldSet, PackPlan, StageName
+from distill.recipe import STAGES, PackPlan, StageName
 from distill.settings import DistillSettings
 from distill.teacher.base import Plug
 
@@ -215,60 +211,6 @@ def teacher_of(places: Places, settings: DistillSettings) -> Plug:
     return replace(plug, card=plug.card.model_copy(update={"note": note}))
 
 
-def evaluation(
-    places: Places,
-    settings: DistillSettings,
-    voice_pack: Pack,
-    folder: Path,
-    *,
-    name: HeldSet,
-    count: int,
-    voices: Sequence[str],
-    with_teacher: bool = True,
-    with_quality: bool = False,
-    advance: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
-    """Measure a pack, beside its teacher, on held sentences.
-
-    Args:
-        places: The recipe's folders.
-        settings: Where teacher and judge are.
-        voice_pack: The pack or draft.
-        folder: Where result and sounds go.
-        name: The held set.
-        count: How many of its sentences.
-        voices: Logical voices.
-        with_teacher: Whether the teacher speaks too.
-        with_quality: Whether DNSMOS is estimated.
-        advance: Called after each sound.
-
-    Returns:
-        The result, as it was written.
-
-    Raises:
-        YaoheError: ``not_ready`` without a judge; whatever the voices raise.
-    """
-    speaker = Speaker(voice_pack, provider="cpu", threads=1)
-    systems: list[evaluate.System] = [evaluate.Learnt(speaker)]
-    if with_teacher:
-        plug = teacher_of(places, settings)
-        own = {name: voice.teacher for name, voice in places.recipe.voices.items()}
-        systems.insert(0, evaluate.Taught(plug.engage(), own, plug.size()))
-    sentences = held(name)[:count]
-    with Judge(settings.judge, settings.data / "judge", quality=with_quality) as judge:
-        rows = evaluate.measure(systems, voices, sentences, folder, judge, advance)
-    facts = {
-        "recipe": places.recipe.name,
-        "pack": voice_pack.label,
-        "sha256": voice_pack.sha256,
-        "held": name,
-        "count": len(sentences),
-        "quality": with_quality,
-    }
-    sizes = {system.name: system.size for system in systems}
-    return evaluate.write_result(folder, rows, sizes, facts)
-
-
 def make_pack(
     places: Places,
     name: str,
@@ -276,7 +218,7 @@ def make_pack(
     target: Path,
     base: Path | None = None,
 ) -> tuple[Pack, bool]:
-    """Cut one pack from the draft.
+    """Cut one pack from the draft, or a dialect pack from another pack.
 
     Args:
         places: The recipe's folders.

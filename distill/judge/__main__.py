@@ -1,7 +1,8 @@
 """The listener: JSON lines in, JSON lines out, in the judge's environment.
 
-``{"wav": path}`` is answered with ``{"text": ...}`` and, with ``--quality``, DNSMOS.
-The first line out is ``{"ready": true}`` or ``{"error": reason}``.
+``{"want": "text", "wav": path, "language": code}`` is answered with ``{"text": ...}``,
+``quality`` with DNSMOS, ``pitch`` with ``{"hz": [...]}``. The first line out is
+``{"ready": true}`` or ``{"error": reason}``.
 """
 
 from __future__ import annotations
@@ -12,13 +13,27 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from distill.judge import whisper
+from distill.judge import pitch, quality, whisper
 
 
 def _say(values: dict[str, Any]) -> None:
     """Write one line out."""
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
+
+
+def _answer(ear: whisper.Ear, question: dict[str, Any]) -> dict[str, Any]:
+    """Answer one question about one file."""
+    path = question["wav"]
+    match question["want"]:
+        case "text":
+            return {"text": ear.hear(path, question["language"])}
+        case "quality":
+            return {"quality": quality.quality(path)}
+        case "pitch":
+            return {"hz": pitch.pitch(path)}
+        case other:
+            return {"error": f"nobody here knows about {other}"}
 
 
 def main() -> int:
@@ -29,7 +44,6 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(prog="distill.judge")
     parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--quality", action="store_true")
     chosen = parser.parse_args()
     try:
         ear = whisper.Ear(chosen.cache)
@@ -38,14 +52,11 @@ def main() -> int:
         return 1
     _say({"ready": True})
     for line in sys.stdin:
-        path = json.loads(line)["wav"]
+        question = json.loads(line)
         try:
-            text, sound = ear.hear(path)
-            answer: dict[str, Any] = {"text": text}
-            if chosen.quality:
-                answer["quality"] = whisper.quality(sound)
+            answer = _answer(ear, question)
         except Exception as error:  # noqa: BLE001 - one bad file must not end the rest
-            answer = {"error": f"{path}: {error}"}
+            answer = {"error": f"{question.get('wav')}: {error}"}
         _say(answer)
     return 0
 

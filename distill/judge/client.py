@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -23,29 +22,15 @@ STOP_S = 10.0
 """How long the listener may take to end."""
 
 
-@dataclass(frozen=True)
-class Heard:
-    """What the judge says of one file.
-
-    Attributes:
-        text: What was understood.
-        quality: DNSMOS scores where they were asked for.
-    """
-
-    text: str
-    quality: dict[str, float] = field(default_factory=dict)
-
-
 class Judge:
     """A listener in a process of its own; use it in a ``with`` statement."""
 
-    def __init__(self, python: Path, cache: Path, *, quality: bool = False) -> None:
+    def __init__(self, python: Path, cache: Path) -> None:
         """Start listening.
 
         Args:
             python: Python of the judge's environment.
             cache: Where the joined model is kept.
-            quality: Whether to estimate DNSMOS too.
 
         Raises:
             YaoheError: ``not_ready`` with what to do.
@@ -57,8 +42,6 @@ class Judge:
                 " Python in YAOHE_DISTILL_JUDGE",
             )
         command = [str(python), "-m", "distill.judge", "--cache", str(cache)]
-        if quality:
-            command.append("--quality")
         self._process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -91,26 +74,62 @@ class Judge:
             raise YaoheError("not_ready", f"the judge: {values['error']}")
         return values
 
-    def hear(self, wav: Path) -> Heard:
-        """Let the judge listen to a file.
+    def hear(self, wav: Path, language: str = "zh") -> str:
+        """Let the judge write down what a file says.
+
+        Args:
+            wav: A sound file.
+            language: ``zh``, ``yue``, ``en``.
+
+        Returns:
+            What was understood.
+
+        Raises:
+            YaoheError: ``not_ready`` where it cannot.
+        """
+        text: str = self._ask(wav, "text", language=language)["text"]
+        return text
+
+    def quality(self, wav: Path) -> dict[str, float]:
+        """Let the judge estimate how good a file sounds.
 
         Args:
             wav: A sound file.
 
         Returns:
-            What it heard.
+            DNSMOS: overall, signal, background, P.808.
 
         Raises:
             YaoheError: ``not_ready`` where it cannot.
         """
+        scores: dict[str, float] = self._ask(wav, "quality")["quality"]
+        return scores
+
+    def pitch(self, wav: Path) -> list[float]:
+        """Let the judge follow the pitch of a file.
+
+        Args:
+            wav: A sound file.
+
+        Returns:
+            Hertz, 100 values a second, 0 where unvoiced.
+
+        Raises:
+            YaoheError: ``not_ready`` where it cannot.
+        """
+        hz: list[float] = self._ask(wav, "pitch")["hz"]
+        return hz
+
+    def _ask(self, wav: Path, want: str, **more: str) -> dict[str, Any]:
+        """Ask one question about one file."""
+        question = {"want": want, "wav": str(wav.resolve()), **more}
         pipe = self._pipe(self._process.stdin)
         try:
-            pipe.write(json.dumps({"wav": str(wav.resolve())}) + "\n")
+            pipe.write(json.dumps(question) + "\n")
             pipe.flush()
         except BrokenPipeError:
             raise YaoheError("not_ready", "the judge ended") from None
-        values = self._answer()
-        return Heard(values["text"], values.get("quality", {}))
+        return self._answer()
 
     def close(self) -> None:
         """End the listener."""

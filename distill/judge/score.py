@@ -18,6 +18,7 @@ from common.text import read
 
 _DIGITS = re.compile(r"[0-9]+")
 _TONE = re.compile(r"[0-9]")
+_ENGLISH = re.compile(r"[A-Za-z][A-Za-z'-]+")
 _SAME = str.maketrans({"两": "二", "幺": "一", "〇": "零"})
 _SPELLED = str.maketrans("0123456789", "零一二三四五六七八九")
 
@@ -92,6 +93,24 @@ def score(text: str, heard: str) -> Score:
         if errors < best:
             best, heard = errors, other
     return Score(best, len(wanted))
+
+
+def word_score(text: str, heard: str) -> Score:
+    """Compare the English words of a text with those that a recogniser wrote.
+
+    Args:
+        text: What should have been said.
+        heard: What was understood.
+
+    Returns:
+        Errors among the words of Latin letters, case and hyphens aside; its
+        ``syllables`` are words.
+    """
+    wanted, found = (
+        [re.sub(r"[-']", "", word).lower() for word in _ENGLISH.findall(side)]
+        for side in (text, heard)
+    )
+    return Score(distance(wanted, found) if wanted else 0, len(wanted))
 
 
 def total(scores: Sequence[Score]) -> Score:
