@@ -160,7 +160,7 @@ def lesson_of(
     _, counts = timing(networks, symbols, Style(0))
     units = (counts + 1) // 2 + stretch
     total = int(units.sum())
-    labels = {
+    labels: dict[str, NDArray[Any]] = {
         "durations": units,
         "pitch_hz": np.full(2 * total, hz, np.float32),
     }
