@@ -38,6 +38,9 @@ class Sessions:
         grace_s: Seconds that a stream waits for its client.
         max_bytes: Unacknowledged bytes of one stream.
         held: Bytes that all streams hold.
+        opened: Streams begun since the start.
+        resumed: Times that a client came back to its stream.
+        lost: Streams that were closed before their end.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Sessions:
         self.grace_s = grace_s
         self.max_bytes = max_bytes
         self.held = 0
+        self.opened = self.resumed = self.lost = 0
         self._budget = budget_bytes
         self._max_streams = max_streams
         self._streams: OrderedDict[str, Kept] = OrderedDict()
@@ -86,6 +90,7 @@ class Sessions:
             )
         kept = Kept(number, self)
         self._streams[kept.token] = kept
+        self.opened += 1
         return kept
 
     def find(self, token: str) -> Kept:
@@ -125,7 +130,8 @@ class Sessions:
 
     def forget(self, kept: Kept) -> None:
         """Take a closed stream out."""
-        self._streams.pop(kept.token, None)
+        if self._streams.pop(kept.token, None) is not None:
+            self.lost += not kept.is_complete
 
     def close(self) -> None:
         """Close every stream."""

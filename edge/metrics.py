@@ -27,6 +27,7 @@ class EdgeMetrics:
         first_audio: Seconds from request to first audio, by tier.
         refusals: Requests answered with an error, by code.
         abandoned: Utterances whose listener left before the end.
+        takeovers: Sentences that the cloud began and the box finished, by tier.
         kept: Renditions written to the cache.
         not_kept: Complete utterances that could not be written.
         synthesis_seconds: Seconds of work on the stage.
@@ -67,6 +68,14 @@ class EdgeMetrics:
         self.abandoned = self._counter(
             "abandoned", "Utterances whose listener left before their end."
         )
+        self.takeovers = Counter(
+            "yaohe_edge_takeovers",
+            "Sentences that the cloud began and the box finished, by who did.",
+            ["tier"],
+            registry=registry,
+        )
+        for tier in ("edge", "last-resort"):
+            self.takeovers.labels(tier)
         self.kept = self._counter("cache_writes", "Renditions written to the cache.")
         self.not_kept = self._counter(
             "cache_write_failures", "Complete utterances that could not be kept."

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from common.audio.pcm import Pcm
@@ -71,6 +72,7 @@ class Policy:
         settings: PolicySettings,
         label: AigcLabel,
         cloud: CloudStream | None = None,
+        count_takeover: Callable[[Tier], None] = lambda _: None,
     ) -> None:
         """Put the sources together.
 
@@ -84,6 +86,7 @@ class Policy:
             settings: Mode, deadline and least quality.
             label: The AI-content label of new renditions.
             cloud: The cloud; None where the box has none.
+            count_takeover: Called with the tier that finishes what the cloud began.
         """
         self._packs = packs
         self._cache = cache
@@ -94,7 +97,7 @@ class Policy:
         self._settings = settings
         self._label = label
         self._cloud = cloud
-        self._standby = Standby(packs, stage)
+        self._standby = Standby(packs, stage, count_takeover)
 
     @property
     def repertoire(self) -> dict[str, tuple[str, ...]]:

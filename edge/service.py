@@ -338,6 +338,7 @@ class Service:
             settings=self.settings.policy,
             label=AigcLabel(producer=label.producer, propagator=label.propagator),
             cloud=self._cloud,
+            count_takeover=lambda tier: self.metrics.takeovers.labels(tier).inc(),
         )
 
 

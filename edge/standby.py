@@ -6,7 +6,7 @@ declared; where the cloud reads the text as the box does, exactly from a clause'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from common.errors import YaoheError
@@ -28,15 +28,19 @@ if TYPE_CHECKING:
 class Standby:
     """Finishes what the cloud began."""
 
-    def __init__(self, packs: Packs, stage: Stage) -> None:
+    def __init__(
+        self, packs: Packs, stage: Stage, count: Callable[[Tier], None]
+    ) -> None:
         """Remember who can.
 
         Args:
             packs: The voices at hand.
             stage: Where they speak.
+            count: Called with the tier of each that finishes.
         """
         self._packs = packs
         self._stage = stage
+        self._count = count
 
     async def behind(self, turn: Turn, speech: Speech) -> None:
         """Put the box behind a speech of the cloud.
@@ -87,6 +91,7 @@ class Standby:
                 pack is not self._packs.active(voice, dialect)
             )
             tier: Tier = "last-resort" if is_left else "edge"
+            self._count(tier)
             is_other = voice != turn.request.voice
             return Rest(chunks, tier, voice, voice if is_other else None)
         raise error

@@ -23,6 +23,7 @@ from common.errors import YaoheError
 from common.receipts import ReceiptBook
 from common.responses import EXPOSED_HEADERS
 from common.sessions import Sessions
+from common.streaming.figures import StreamFigures
 from common.text import read
 from common.version import VERSION
 
@@ -58,6 +59,8 @@ def create_app(
         engine, settings, app.state.metrics, app.state.receipts
     )
     app.state.sessions = Sessions()
+    figures = StreamFigures("yaohe_cloud", app.state.sessions)
+    app.state.metrics.registry.register(figures)
     app.state.failure = None
     app.state.give_up = give_up
     app.add_middleware(

@@ -170,6 +170,7 @@ class Conversation:
         if before is None or before.kept is not kept:
             self._require_free(asked.stream)
         hearing = kept.attach(asked.seq)
+        self._sessions.resumed += 1
         resumed = Resumed(stream=asked.stream, seq=asked.seq).dumps()
         await self._forwarded(kept, kept.work, hearing, resumed)
 

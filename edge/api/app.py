@@ -11,6 +11,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from common.responses import EXPOSED_HEADERS
 from common.sessions import Sessions
+from common.streaming.figures import StreamFigures
 from common.version import VERSION
 from edge.api import errors, health, listing, pages, player, speech, stream
 from edge.api.guard import require_speaker
@@ -36,6 +37,8 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     app.state.sessions = Sessions()
+    figures = StreamFigures("yaohe_edge", app.state.sessions)
+    service.metrics.registry.register(figures)
     # A page of another origin may listen; it may not make the box work by POST.
     app.add_middleware(
         CORSMiddleware,

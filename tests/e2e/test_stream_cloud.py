@@ -13,7 +13,7 @@ import pytest
 from websockets.asyncio.client import connect
 
 from common.protocol.frames import Frame, unpack
-from tests.e2e.boxes import Box, running_box
+from tests.e2e.boxes import Box, metric, running_box
 from tests.e2e.clouds import Cloud, running_cloud
 
 TEXT = "今日特价，新鲜草莓每斤9.9元，买一送一。"
@@ -199,6 +199,10 @@ async def test_a_cloud_killed_in_mid_sentence_is_finished_by_the_box(
             # Nothing is missing and nothing is said twice: only the way that a voice
             # begins a sentence may differ where the box went on.
             assert abs(len(sound(frames)) - len(whole)) < 2 * 24_000 * 2
+            with box.client() as client:
+                name = 'yaohe_edge_takeovers_total{tier="edge"}'
+                assert metric(client, name) == 1
+                assert metric(client, "yaohe_edge_streams_opened_total") >= 1
             # And without any cloud it still speaks.
             events, _ = await stream(box.address, input=TEXT)
             assert events[-1]["tiers"] in (["edge"], ["last-resort"])

@@ -22,6 +22,7 @@ async def test_a_cut_socket_loses_nothing_and_repeats_nothing(
     wire = Wire(sessions, whole)
     wire.say(type="start", codec=codec, input=TEXT, bitrate=32_000)
     uncut = frames(await wire.until("end"))
+    await wire.cut()
     chance = random.Random(7)
     tones = Tones(chunks=60)
     wire = Wire(sessions, tones)
