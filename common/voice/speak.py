@@ -12,7 +12,7 @@ from common.speech import Pauses
 from common.text.symbols import IDS, Symbol
 from common.voice import source
 from common.voice.accent import Accent
-from common.voice.clauses import clause_ends
+from common.voice.clauses import clause_ends, symbol_spans
 from common.voice.pack import Pack
 from common.voice.runtime import DEFAULT_THREADS, Session, choose_provider
 from common.voice.walk import Networks, Style, check_speed, speak
@@ -164,6 +164,31 @@ class Speaker:
         """
         style = self._style(voice, dialect, speed)
         return clause_ends(self._networks, self._spoken(symbols, dialect), style)
+
+    def symbol_spans(
+        self,
+        symbols: Sequence[Symbol],
+        *,
+        voice: str,
+        dialect: str = "zh",
+        speed: float = 1.0,
+    ) -> NDArray[np.int64]:
+        """Say where each symbol of an utterance will stand; nothing is spoken.
+
+        Args:
+            symbols: As for :meth:`speak`.
+            voice: Likewise.
+            dialect: Likewise.
+            speed: Likewise.
+
+        Returns:
+            ``[symbols, 2]``, first sample and one past the last.
+
+        Raises:
+            YaoheError: As :meth:`speak`.
+        """
+        style = self._style(voice, dialect, speed)
+        return symbol_spans(self._networks, self._spoken(symbols, dialect), style)
 
     def _spoken(self, symbols: Sequence[Symbol], dialect: str) -> Sequence[Symbol]:
         """What the networks are given for a reading's symbols."""

@@ -44,3 +44,19 @@ def test_what_comes_after_a_clause_is_the_rest(speaker: Speaker) -> None:
         list(speaker.speak(read("欢迎光临！").symbols, voice="woman"))
     )
     assert np.array_equal(rest, alone)
+
+
+def test_symbols_stand_one_after_the_other_inside_a_sentence(
+    speaker: Speaker,
+) -> None:
+    symbols = read(TEXT).symbols
+    spans = speaker.symbol_spans(symbols, voice="woman")
+    starts, ends = spans[1:-1, 0], spans[1:-1, 1]
+    assert (ends >= starts).all()
+    gaps = starts[1:] - ends[:-1]
+    # Between the two sentences lie the tail of one and the lead of the other.
+    assert np.count_nonzero(gaps) == 1
+    assert spans[0].tolist() == spans[-1].tolist() == [0, 0]
+    (_, first), *_ = speaker.clause_ends(symbols, voice="woman")
+    comma = next(n for n, symbol in enumerate(symbols) if symbol.name == ",")
+    assert ends[comma - 1] == first
