@@ -34,6 +34,8 @@ TOLERANCE = 1e-4
 1), that a graph may show."""
 HALF_FROM = 16
 """Weights with at least this many numbers are stored as fp16."""
+HALF_SUFFIX = ".fp16"
+"""What the name of a weight ends in once it is stored as fp16."""
 STAGES = ("encoder", "prosody", "decoder")
 
 
@@ -76,8 +78,15 @@ class Graph:
     outputs: tuple[str, ...]
 
 
-def _graphs(student: Student) -> dict[str, Graph]:
-    """The three graphs with example inputs from a fixed seed."""
+def graphs(student: Student) -> dict[str, Graph]:
+    """The three graphs with example inputs from a fixed seed.
+
+    Args:
+        student: The model.
+
+    Returns:
+        Graphs by the name of their stage.
+    """
     random = torch.Generator().manual_seed(0)
     width = student.shape.width
 
@@ -120,8 +129,15 @@ def round_weights(student: Student) -> None:
                 parameter.copy_(parameter.half().float())
 
 
-def _write(graph: Graph) -> onnx.ModelProto:
-    """Export one network."""
+def write_graph(graph: Graph) -> onnx.ModelProto:
+    """Export one network.
+
+    Args:
+        graph: The network.
+
+    Returns:
+        Its graph with fp32 weights.
+    """
     names = list(graph.inputs)
     free = {name: {1: "steps"} for name in names if graph.inputs[name].dim() > 1}
     buffer = io.BytesIO()
@@ -150,7 +166,7 @@ def _halve(model: onnx.ModelProto) -> None:
         if array.dtype != np.float32 or array.size < HALF_FROM:
             kept.append(weight)
             continue
-        stored = f"{weight.name}.fp16"
+        stored = weight.name + HALF_SUFFIX
         kept.append(numpy_helper.from_array(array.astype(np.float16), stored))
         casts.append(
             helper.make_node("Cast", [stored], [weight.name], to=TensorProto.FLOAT)
@@ -204,8 +220,8 @@ def export(student: Student, folder: Path) -> dict[str, float]:
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     written: dict[str, bytes] = {}
     worst: dict[str, float] = {}
-    for name, graph in _graphs(student).items():
-        model = _write(graph)
+    for name, graph in graphs(student).items():
+        model = write_graph(graph)
         _halve(model)
         onnx.checker.check_model(model)
         written[name] = model.SerializeToString(deterministic=True)

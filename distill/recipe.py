@@ -57,6 +57,8 @@ class Mix(Part):
         short: One or two words.
         english: English words and letters inside Chinese, and alone.
         syllables: Syllables of other dialects with Mandarin contours.
+        cantonese: Sentences in Cantonese segments with Mandarin contours.
+        chengdu: Sentences in Chengdu segments with Mandarin contours.
     """
 
     signage: float = Field(0.36, ge=0)
@@ -64,6 +66,8 @@ class Mix(Part):
     short: float = Field(0.06, ge=0)
     english: float = Field(0.10, ge=0)
     syllables: float = Field(0.06, ge=0)
+    cantonese: float = Field(0, ge=0)
+    chengdu: float = Field(0, ge=0)
 
     @model_validator(mode="after")
     def _something(self) -> Mix:

@@ -90,6 +90,7 @@ class Work:
             seconds=round(seconds, 4),
             speed=task.speed,
             sha256=sha256,
+            dialect=sentence.dialect,
         )
         return Outcome(task, entry)
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from common.text.symbols import Symbol, tone_inputs
+from common.text.symbols import DIALECTS, Symbol, tone_inputs
 from distill.student.losses import log_mel
 from distill.student.model import HOP, PITCH_REFERENCE_HZ, positions_of
 
@@ -44,6 +44,10 @@ class Utterance:
         voiced: ``[frames]`` 0 or 1.
         mel: ``[frames, 80]`` log mel spectrum of the teacher's sound.
         sound: ``[frames * 300]`` int16.
+        dialect: Index into ``DIALECTS``.
+        said: The symbols again, whole.
+        tune: ``[frames]`` what the pitch network shall answer: ``pitch``, unless other
+            contours were put in.
     """
 
     id: int
@@ -56,6 +60,9 @@ class Utterance:
     voiced: Tensor
     mel: Tensor
     sound: Tensor
+    dialect: int
+    said: tuple[Symbol, ...]
+    tune: Tensor
 
     @property
     def frames(self) -> int:
@@ -76,13 +83,16 @@ def _pitch(hz: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
     return torch.tensor(octaves).float(), torch.tensor(voiced).float()
 
 
-def load_utterance(path: Path, number: int, speaker: int) -> Utterance:
+def load_utterance(
+    path: Path, number: int, speaker: int, dialect: str = "zh"
+) -> Utterance:
     """Read one sentence of the corpus.
 
     Args:
         path: Its ``.npz`` with ``audio``, ``dur``, ``f0``, ``sym`` and ``speed``.
         number: Its number.
         speaker: The speaker slot to train.
+        dialect: Whose segments it has.
 
     Returns:
         The sentence, its leading silence cut to :data:`EDGE_FRAMES`.
@@ -95,7 +105,7 @@ def load_utterance(path: Path, number: int, speaker: int) -> Utterance:
     durations[0] -= cut
     audio, hz = audio[cut * HOP :], hz[cut:]
     pitch, voiced = _pitch(hz)
-    symbols = [Symbol(*map(int, row)) for row in rows]
+    symbols = tuple(Symbol(*map(int, row)) for row in rows)
     sound = torch.from_numpy(audio.copy())
     return Utterance(
         id=number,
@@ -108,6 +118,9 @@ def load_utterance(path: Path, number: int, speaker: int) -> Utterance:
         voiced=voiced,
         mel=log_mel(sound.float().unsqueeze(0) / 32768)[0],
         sound=sound,
+        dialect=DIALECTS.index(dialect),
+        said=symbols,
+        tune=pitch,
     )
 
 
@@ -126,6 +139,7 @@ class Batch:
         index: ``[batch, frames]``, the symbol of each frame.
         positions: ``[batch, frames, 4]``.
         pitch: ``[batch, frames]``.
+        tune: ``[batch, frames]``, what the pitch network shall answer.
         voiced: ``[batch, frames]``.
         mel: ``[batch, frames, 80]``.
         sound: ``[batch, frames * 300]``, float in -1..1.
@@ -142,6 +156,7 @@ class Batch:
     index: Tensor
     positions: Tensor
     pitch: Tensor
+    tune: Tensor
     voiced: Tensor
     mel: Tensor
     sound: Tensor
@@ -168,12 +183,13 @@ def collate(items: Sequence[Utterance]) -> Batch:
         tones=_pad([item.tones for item in items]),
         symbol_mask=_pad([torch.ones(len(item.symbols), 1) for item in items]),
         speaker=torch.tensor([item.speaker for item in items]),
-        dialect=torch.zeros(len(items), dtype=torch.int64),
+        dialect=torch.tensor([item.dialect for item in items]),
         durations=_pad([item.durations for item in items]),
         speed=torch.tensor([[item.speed] for item in items]),
         index=_pad([index for index, _ in frames]),
         positions=_pad([positions for _, positions in frames]),
         pitch=_pad([item.pitch for item in items]),
+        tune=_pad([item.tune for item in items]),
         voiced=_pad([item.voiced for item in items]),
         mel=_pad([item.mel for item in items]),
         sound=_pad([item.sound.float() / 32768 for item in items]),
@@ -224,7 +240,8 @@ class Dataset:
                     continue
                 self._seen.add(number)
                 path = self._folder / f"{number:06d}.npz"
-                item = load_utterance(path, number, self._speakers[row["voice"]])
+                speaker = self._speakers[row["voice"]]
+                item = load_utterance(path, number, speaker, row.get("dialect", "zh"))
                 # The hash spreads both voices over the unseen part.
                 chosen = (number * 2654435761 >> 7) % self.UNSEEN_EVERY == 0
                 (self.unseen if chosen else self.train).append(item)

@@ -41,6 +41,7 @@ class Entry:
         seconds: Length of its sound.
         speed: Speed that the teacher was asked for.
         sha256: Digest of its file.
+        dialect: Whose segments it has; the contours are Mandarin.
     """
 
     id: int
@@ -49,6 +50,7 @@ class Entry:
     seconds: float
     speed: float
     sha256: str
+    dialect: str = "zh"
 
 
 def file_of(folder: Path, number: int) -> Path:

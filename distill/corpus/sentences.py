@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from common.errors import YaoheError
@@ -42,6 +43,7 @@ UNTAUGHT = frozenset((PAD, BOS, EOS, BREAK))
 """Symbols that no teacher sounds."""
 
 Kind = str
+DIALECT_KINDS = {"cantonese": "gd", "chengdu": "sc"}
 Drawn = tuple[str, Sequence[Symbol]]
 
 
@@ -60,6 +62,11 @@ class Sentence:
     kind: Kind
     text: str
     symbols: tuple[Symbol, ...]
+
+    @property
+    def dialect(self) -> str:
+        """Whose segments it has."""
+        return DIALECT_KINDS.get(self.kind, "zh")
 
 
 def _joined(bodies: Iterable[Sequence[Symbol]]) -> list[Symbol]:
@@ -96,6 +103,7 @@ class Sentences:
             "short": self._draw_short,
             "english": self._draw_english,
             "syllables": self._draw_syllables,
+            **{k: partial(self._draw_dialect, d) for k, d in DIALECT_KINDS.items()},
         }
 
     @property
@@ -183,6 +191,15 @@ class Sentences:
         tail = strange.phrase(self._random)
         spelled = "".join(" " if s.name == WORD else s.name for s in tail)
         return f"{head} {spelled}".strip(), _joined([_read(head), tail])
+
+    def _draw_dialect(self, dialect: str) -> Drawn:
+        """A sentence in a dialect's segments, under contours the teacher knows."""
+        if self._random.random() < 0.5:
+            text = self._signage.sentence()
+        else:
+            text = self._some(2, 6) + self._end()
+        symbols = read(text, dialect).symbols[1:-1]
+        return f"[{dialect}] {text}", strange.recast(symbols, self._random)
 
 
 def coverage(sentences: Iterable[Sentence]) -> Counter[str]:

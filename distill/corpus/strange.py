@@ -7,13 +7,14 @@ Cantonese rimes, the Chengdu initials and finals, erhua, syllabic nasals.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from random import Random
 
 from common.text import segment
 from common.text.contours import contour
-from common.text.symbols import IDS, WORD, Symbol, toned
+from common.text.symbols import IDS, STRESS_NONE, WORD, Symbol, toned
 
 _ONSETS = [*"b p m f d t n l g k ng gw kw w h z c s j".split(), ""]
 _RIMES = {
@@ -68,6 +69,33 @@ def syllable(random: Random) -> list[Symbol]:
     kind = random.choices(inventory(), _SHARES)[0]
     shape, stress = contour("zh", random.randint(1, 4))
     return toned(random.choice(kind), shape, stress)
+
+
+def recast(symbols: Sequence[Symbol], random: Random) -> list[Symbol]:
+    """Give a dialect's syllables Mandarin tones by chance.
+
+    Neighbours of one tone cannot be told apart here and get one tone; that harms
+    nothing, since the contour that is learnt is the one that was said.
+
+    Args:
+        symbols: A sentence without marks.
+        random: Decides.
+
+    Returns:
+        The same segments; light syllables and English keep what they had.
+    """
+    said: list[Symbol] = []
+    before, shape = None, (0, 0, 0)
+    for symbol in symbols:
+        here = symbol[1:4]
+        if symbol.has_tone and symbol.stress != STRESS_NONE:
+            if here != before:
+                shape, _ = contour("zh", random.randint(1, 4))
+            start, middle, end = shape
+            symbol = symbol._replace(start=start, middle=middle, end=end)
+        before = here
+        said.append(symbol)
+    return said
 
 
 def phrase(random: Random) -> list[Symbol]:
