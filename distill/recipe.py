@@ -25,7 +25,7 @@ MAX_RECIPE_BYTES = 64 * 1024
 StageName = Literal["acoustic", "masks", "joint"]
 STAGES: tuple[StageName, ...] = ("acoustic", "masks", "joint")
 """Stages in the order in which they are trained."""
-HeldSet = Literal["signage", "wide"]
+HeldSet = Literal["signage", "wide", "english", "sc", "gd"]
 
 
 class Part(BaseModel):

@@ -10,7 +10,8 @@ from common.text import read
 from distill.recipe import HeldSet
 
 FOLDER = Path(__file__).parent / "held"
-SETS: tuple[HeldSet, ...] = ("signage", "wide")
+SETS: tuple[HeldSet, ...] = ("signage", "wide", "english", "sc", "gd")
+"""Signs, phonetic coverage, English words inside Chinese, Chengdu, Hong Kong."""
 
 _NOT_SAID = re.compile(r"[^0-9A-Za-z\u3400-\u9fff]+")
 
@@ -19,10 +20,10 @@ def held(name: HeldSet) -> tuple[str, ...]:
     """The sentences of a set in their order.
 
     Args:
-        name: ``signage`` or ``wide``.
+        name: One of :data:`SETS`.
 
     Returns:
-        200 sentences.
+        200 sentences of ``signage`` and ``wide``, 40 to 50 of the others.
     """
     lines = (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line.strip())
