@@ -44,6 +44,7 @@ class Step:
         sha256: Digest of that file.
         reason: Why that tier spoke, or why the step failed.
         cases: What was looked at.
+        dialects: What was spoken, in the order in which it was heard.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Step:
     sha256: str = ""
     reason: str = ""
     cases: list[Case] = field(default_factory=list)
+    dialects: list[str] = field(default_factory=list)
 
     def hear(self, heard: Heard) -> None:
         """Take a sound as the step's own."""
@@ -64,6 +66,12 @@ class Step:
         self.phrase_key, self.pack_sha256 = heard.phrase_key, heard.pack_sha256
         self.file, self.sha256 = heard.file, heard.sha256
         self.reason = heard.reason
+        self.spoke(heard)
+
+    def spoke(self, heard: Heard) -> None:
+        """Note which dialect was heard."""
+        if heard.dialect not in self.dialects:
+            self.dialects.append(heard.dialect)
 
     def check(self, name: str, ok: bool, reason: object = "") -> None:
         """Note a case."""

@@ -45,6 +45,7 @@ class Heard:
         pack_sha256: Which pack made the sound, or its beginning.
         file: The sound's file, in the demo's folder; empty where none is kept.
         sha256: Digest of that file.
+        dialect: What was spoken.
     """
 
     tier: str
@@ -57,6 +58,7 @@ class Heard:
     pack_sha256: str
     file: str
     sha256: str
+    dialect: str = DEFAULT_DIALECT
 
     @property
     def seconds(self) -> float:
@@ -82,13 +84,20 @@ class Ear:
         self._box = box
         self._folder = folder
 
-    def ask(self, text: str, voice: str = DEFAULT_VOICE, name: str = "") -> Heard:
+    def ask(
+        self,
+        text: str,
+        voice: str = DEFAULT_VOICE,
+        name: str = "",
+        dialect: str = DEFAULT_DIALECT,
+    ) -> Heard:
         """Ask for a text over HTTP.
 
         Args:
             text: What to say.
             voice: Who shall speak.
             name: The sound file's name; none is kept without.
+            dialect: In which dialect.
 
         Returns:
             What came.
@@ -100,6 +109,7 @@ class Ear:
             urlsplit(self._box.address).netloc, timeout=TIMEOUT_S
         )
         asked = {"input": text, "voice": voice, "response_format": "pcm"}
+        asked |= {"dialect": dialect}
         head = {"Content-Type": "application/json"}
         try:
             connection.connect()
@@ -192,7 +202,8 @@ class Ear:
             )
             file, digest = f"{name}.wav", hashlib.sha256(wav).hexdigest()
             (self._folder / file).write_bytes(wav)
-        symbols = read(text, DEFAULT_DIALECT).symbols
+        dialect = told["dialect"]
+        symbols = read(text, dialect).symbols
         return Heard(
             tier=told["tier"],
             tiers=tuple(told["tiers"]),
@@ -200,10 +211,11 @@ class Ear:
             substituted=told["substituted"] or "",
             first_ms=told["first_ms"],
             samples=len(sound) // 2,
-            phrase_key=phrase_key(symbols, voice=voice, dialect=DEFAULT_DIALECT),
+            phrase_key=phrase_key(symbols, voice=voice, dialect=dialect),
             pack_sha256=origin.pack_sha256,
             file=file,
             sha256=digest,
+            dialect=dialect,
         )
 
 

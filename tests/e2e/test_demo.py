@@ -17,7 +17,7 @@ import pytest
 pytestmark = pytest.mark.broker
 KEYS = {
     *("name", "ok", "tier", "first_audio_ms", "phrase_key", "pack_sha256"),
-    *("file", "sha256", "reason", "cases"),
+    *("file", "sha256", "reason", "cases", "dialects"),
 }
 TIERS = {
     "local": "edge",
@@ -86,8 +86,9 @@ def test_tour_takes_its_six_steps_and_keeps_what_was_heard(
         assert all(case["ok"] for case in step["cases"])
         sound = (out / step["file"]).read_bytes()
         assert hashlib.sha256(sound).hexdigest() == step["sha256"]
+    assert steps[0]["dialects"] == ["zh", "gd", "sc"]
     sounds = sorted(out.glob("*.wav"))
-    assert len(sounds) == 9
+    assert len(sounds) == 11
     for path in sounds:
         with wave.open(str(path)) as file:
             assert file.getframerate() == 24_000

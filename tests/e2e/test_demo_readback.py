@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from deploy.demo.cut import ALONE, LONG
-from deploy.demo.steps import CLOUD_TEXT, TEXT
+from deploy.demo.steps import CLOUD_TEXT, OTHERS, TEXT
 from deploy.demo.tampered import TEXTS
 from distill.judge.client import Judge
 from distill.judge.score import score, total
@@ -74,7 +74,9 @@ def test_every_sound_of_the_tour_is_read_back(root: Path, tmp_path: Path) -> Non
     steps = json.loads((out / "report.json").read_text("utf-8"))["steps"]
     assert [step["name"] for step in steps if not step["ok"]] == []
     assert {step["file"] for step in steps} <= SAID.keys()
-    assert {path.name for path in out.glob("*.wav")} == SAID.keys()
+    sounds = {path.name for path in out.glob("*.wav")}
+    # The recogniser knows no other dialect than Mandarin.
+    assert sounds == SAID.keys() | {f"1-local-{other}.wav" for other in OTHERS}
 
     settings = DistillSettings()
     with Judge(settings.judge, settings.data / "judge") as judge:
