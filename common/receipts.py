@@ -1,7 +1,8 @@
 """Receipts kept for a while, so that a shop can ask why it heard what it heard.
 
-Rules: a receipt is findable for ``keep_s`` seconds, at most ``capacity`` are kept (the
-oldest leave first), and every method may be called from any thread.
+Rules: a receipt is findable for ``keep_s`` seconds, at most ``capacity`` of them and
+``MAX_CHARACTERS`` characters are kept (the oldest leave first), and every method may be
+called from any thread.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ KEEP_S = 600.0
 
 CAPACITY = 10_000
 """Receipts kept at most; some kilobytes each."""
+
+MAX_CHARACTERS = 500_000
+"""Characters of all their texts; each takes about a kilobyte."""
 
 
 class ReceiptBook:
@@ -41,6 +45,7 @@ class ReceiptBook:
         self._capacity = capacity
         self._clock = clock
         self._lock = threading.Lock()
+        self._characters = 0
         self._entries: OrderedDict[str, tuple[float, Receipt]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -55,13 +60,24 @@ class ReceiptBook:
         """
         now = self._clock()
         with self._lock:
+            self._forget(self._entries.pop(receipt.utterance, None))
             self._entries[receipt.utterance] = (now, receipt)
-            self._entries.move_to_end(receipt.utterance)
-            while self._entries:
+            self._characters += len(receipt.reading.text)
+            while len(self._entries) > 1:
                 _, (kept, _) = next(iter(self._entries.items()))
-                if len(self._entries) <= self._capacity and now - kept <= self._keep_s:
+                is_full = (
+                    len(self._entries) > self._capacity
+                    or self._characters > MAX_CHARACTERS
+                )
+                if not is_full and now - kept <= self._keep_s:
                     break
-                self._entries.popitem(last=False)
+                _, dropped = self._entries.popitem(last=False)
+                self._forget(dropped)
+
+    def _forget(self, entry: tuple[float, Receipt] | None) -> None:
+        """Take a receipt's characters off the account."""
+        if entry is not None:
+            self._characters -= len(entry[1].reading.text)
 
     def find(self, utterance: str) -> Receipt:
         """Look a receipt up.
