@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from cloud.engine.fetch import Source, fetch_kokoro
-from cloud.engines import CHATTTS_NOTE, ENGINES, build, speaking
+from cloud.engines import ENGINES, build, speaking
 from cloud.fleet import cli as fleet
 from cloud.settings import CloudSettings, EngineName
 from common import log
@@ -27,7 +27,7 @@ app = typer.Typer(
     help="The cloud's half of Yaohe: the best voice, over HTTP.\n\n"
     "Serve it, and hear it:\n\n"
     "    yaohe-cloud serve\n\n"
-    "    curl -d '{\"input\": \"今日特价\"}' "
+    '    curl -d \'{"input": "今日特价"}\' '
     "http://127.0.0.1:8700/v1/audio/speech -o a.mp3",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -91,6 +91,18 @@ UnsignedOption = Annotated[
     bool | None,
     typer.Option("--unsigned", help="Let packs without a signature speak."),
 ]
+AssetsOption = Annotated[
+    Path | None,
+    typer.Option(help="ChatTTS's asset folder for engine `chattts`; you bring it."),
+]
+LicenceOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--accept-licence",
+        help="You know the terms of those weights and keep to them. The published ones "
+        "are CC BY-NC 4.0: for research, not for commerce.",
+    ),
+]
 
 
 def _version(is_wanted: bool) -> None:
@@ -114,6 +126,8 @@ def serve(
     engine: EngineOption = None,
     pack: PackOption = None,
     unsigned: UnsignedOption = None,
+    assets: AssetsOption = None,
+    accept_licence: LicenceOption = None,
     worker: Annotated[
         list[str] | None,
         typer.Option(
@@ -138,6 +152,7 @@ def serve(
     """
     settings = load_settings(
         engine={"name": engine, "packs": pack or None, "unsigned": unsigned},
+        chattts={"assets": assets, "accept_licence": accept_licence},
         worker={"addresses": worker or None},
         http={"host": host, "port": port},
     )
@@ -153,6 +168,8 @@ def work(
     engine: EngineOption = None,
     pack: PackOption = None,
     unsigned: UnsignedOption = None,
+    assets: AssetsOption = None,
+    accept_licence: LicenceOption = None,
     host: Annotated[
         str | None, typer.Option(help="Address to listen on [127.0.0.1].")
     ] = None,
@@ -170,6 +187,7 @@ def work(
     """
     settings = load_settings(
         engine={"name": engine, "packs": pack or None, "unsigned": unsigned},
+        chattts={"assets": assets, "accept_licence": accept_licence},
         worker={"host": host, "port": port, "metrics_port": metrics_port},
     )
     log.set_up(settings.log.level, settings.log.form)
@@ -184,13 +202,16 @@ def work(
 
 @engines.command("list")
 def list_engines() -> None:
-    """Say which engines there are, what they need and whose licence applies."""
+    """Say which engines there are, what they need and whose licence applies.
+
+    An engine speaks in the service (`yaohe-cloud serve --engine NAME`) or in workers of
+    its own (`yaohe-cloud worker --engine NAME`).
+    """
     for about in ENGINES.values():
         typer.echo(about.name)
         typer.echo(f"  speaks   {about.speaks}")
         typer.echo(f"  needs    {about.needs}")
         typer.echo(f"  licence  {about.licence}")
-    typer.echo(CHATTTS_NOTE)
 
 
 @engines.command("fetch")

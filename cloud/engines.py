@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cloud.engine.base import Engine
 from cloud.settings import CloudSettings, EngineName
+from common.errors import YaoheError
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,20 @@ ENGINES: dict[EngineName, About] = {
         "yaohe-cloud engine fetch kokoro (100 MB, once)",
         "code and weights Apache-2.0",
     ),
+    "chattts": About(
+        "chattts",
+        "the voices of your assets, Mandarin; chooses readings itself, so its receipts "
+        "are not enforced",
+        "the extra `engine` (torch), --assets DIR (none come with this package) and "
+        "--accept-licence",
+        "this engine Apache-2.0, and no code of ChatTTS, which is AGPL-3.0, is in it; "
+        "the published weights CC BY-NC 4.0, for research: not for commerce",
+    ),
 }
 
-CHATTTS_NOTE = (
-    "ChatTTS is not among them: its code is AGPL-3.0 and its weights are CC BY-NC 4.0, "
-    "for research; a shop cannot use them commercially as they are."
+CHATTTS_TERMS = (
+    "the published ChatTTS weights are CC BY-NC 4.0, for research: a shop cannot use "
+    "them commercially as they are"
 )
 
 
@@ -70,9 +80,15 @@ def build(settings: CloudSettings) -> Engine:
 
     Returns:
         The engine.
+
+    Raises:
+        YaoheError: ``invalid_request`` where terms were not accepted or a package that
+            the engine needs is not installed.
     """
     chosen = settings.engine
     # Only the chosen engine's own dependencies are imported.
+    if chosen.name == "chattts":
+        return _chattts(settings)
     if chosen.name == "kokoro":
         from cloud.engine.kokoro.engine import KokoroEngine
 
@@ -91,3 +107,35 @@ def build(settings: CloudSettings) -> Engine:
         slots=chosen.slots,
         runs=chosen.runs,
     )
+
+
+def _chattts(settings: CloudSettings) -> Engine:
+    """The engine for ChatTTS's weights, once their terms are accepted."""
+    asked = settings.chattts
+    if not asked.accept_licence:
+        raise YaoheError(
+            "invalid_request",
+            f"{CHATTTS_TERMS}; if you keep to that, or your weights have other terms, "
+            "say --accept-licence (YAOHE_CLOUD_CHATTTS__ACCEPT_LICENCE=true)",
+        )
+    try:
+        from cloud.engine.chattts.engine import ChatTtsEngine, Options
+    except ImportError as error:
+        raise YaoheError(
+            "invalid_request",
+            f"engine chattts needs {error.name}: pip install 'yaohe[engine]'",
+        ) from None
+    options = Options(
+        slots=asked.slots,
+        places=asked.places,
+        prompt_tokens=asked.prompt_tokens,
+        cache_mib=asked.cache_mib,
+        dtype=asked.dtype,
+        device=asked.device,
+        threads=settings.engine.threads,
+        is_refined=asked.refine,
+        patience_s=asked.patience_s,
+        warm_up=asked.warm_up,
+        sha256=asked.sha256,
+    )
+    return ChatTtsEngine(settings.chattts_directory, options)

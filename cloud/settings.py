@@ -23,14 +23,14 @@ DEFAULT_WORKER_PORT = 8702
 
 Address = Annotated[str, StringConstraints(pattern=r"\A\S+:[0-9]{1,5}\z")]
 """HOST:PORT."""
-EngineName = Literal["packed", "kokoro"]
+EngineName = Literal["packed", "kokoro", "chattts"]
 
 
 class EngineSettings(Section):
     """What speaks.
 
     Attributes:
-        name: ``packed`` (packs of this project) or ``kokoro``.
+        name: ``packed`` (packs of this project), ``kokoro`` or ``chattts``.
         packs: Folders of packs for ``packed``; none means the starter pack.
         unsigned: Whether a pack without a signature may speak.
         kokoro: Kokoro's folder; None is ``engines/kokoro`` among the cloud's data.
@@ -46,6 +46,39 @@ class EngineSettings(Section):
     threads: int = Field(DEFAULT_THREADS, ge=1, le=256)
     runs: int = Field(1, ge=1, le=64)
     slots: int = Field(4, ge=1, le=1024)
+
+
+class ChatTtsSettings(Section):
+    """The engine ``chattts``, whose weights whoever runs it brings.
+
+    Attributes:
+        assets: The asset folder; None is ``engines/chattts`` among the cloud's data.
+        accept_licence: Says that the weights' terms are known and kept: the published
+            ones are CC BY-NC 4.0, for research and not for commerce.
+        sha256: Digest that the assets must have; None takes what is there.
+        dtype: ``fp32``, ``bf16``, or ``int8``, which sounds different: listen first.
+        device: A torch device, such as ``cpu`` or ``cuda:0``.
+        slots: Utterances that share one step.
+        places: Utterances that it takes at the same time; they take turns in the slots.
+        prompt_tokens: Prompt tokens that one step takes on.
+        cache_mib: Memory for keys and values, MiB; 120 KiB a token in fp32.
+        refine: Whether the model first sets breaks into a text.
+        patience_s: Seconds after which a step counts as hung.
+        warm_up: Common sentences spoken before it is ready.
+    """
+
+    assets: Path | None = None
+    accept_licence: bool = False
+    sha256: Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\z")] | None = None
+    dtype: Literal["fp32", "bf16", "int8"] = "fp32"
+    device: str = "cpu"
+    slots: int = Field(16, ge=1, le=1024)
+    places: int = Field(64, ge=1, le=4096)
+    prompt_tokens: int = Field(32, ge=1, le=4096)
+    cache_mib: int = Field(4096, ge=1)
+    refine: bool = False
+    patience_s: float = Field(60.0, gt=0)
+    warm_up: int = Field(100, ge=0, le=100)
 
 
 class QueueSettings(Section):
@@ -138,6 +171,7 @@ class CloudSettings(BaseSettings):
         data: Where the cloud keeps its state and downloaded engines.
         lexicon: File of readings that hold for all shops, read again when it changes.
         engine: What speaks.
+        chattts: The engine of that name.
         worker: Engines in processes of their own.
         queue: Who waits.
         cache: What is kept.
@@ -152,6 +186,7 @@ class CloudSettings(BaseSettings):
     data: Path = Field(default_factory=cloud_data)
     lexicon: Path | None = None
     engine: EngineSettings = EngineSettings()
+    chattts: ChatTtsSettings = ChatTtsSettings()
     worker: WorkerSettings = WorkerSettings()
     queue: QueueSettings = QueueSettings()
     cache: CacheSettings = CacheSettings()
@@ -164,3 +199,8 @@ class CloudSettings(BaseSettings):
     def kokoro_directory(self) -> Path:
         """Where Kokoro's files lie."""
         return self.engine.kokoro or self.data / "engines" / "kokoro"
+
+    @property
+    def chattts_directory(self) -> Path:
+        """Where ChatTTS's assets lie."""
+        return self.chattts.assets or self.data / "engines" / "chattts"
