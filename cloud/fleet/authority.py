@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,6 +128,33 @@ class Authority:
         """
         key = request_key(request)
         return self._signed(box, key, ExtendedKeyUsageOID.CLIENT_AUTH, days)
+
+    def revoked(self, serials: Iterable[int]) -> bytes:
+        """Write the list of certificates that are worth nothing any more.
+
+        Args:
+            serials: Their serial numbers.
+
+        Returns:
+            The revocation list, PEM. It never runs out: a broker with a list that ran
+            out would turn every box away.
+        """
+        now = max(dt.datetime.now(dt.timezone.utc), NOT_BEFORE)
+        builder = (
+            x509.CertificateRevocationListBuilder()
+            .issuer_name(self._certificate.subject)
+            .last_update(NOT_BEFORE)
+            .next_update(_after(AUTHORITY_DAYS))
+        )
+        for serial in serials:
+            builder = builder.add_revoked_certificate(
+                x509.RevokedCertificateBuilder()
+                .serial_number(serial)
+                .revocation_date(now)
+                .build()
+            )
+        listed = builder.sign(self._key, hashes.SHA256())
+        return listed.public_bytes(serialization.Encoding.PEM)
 
     def _signed(
         self,

@@ -17,7 +17,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from cryptography import x509
 
 from cloud.fleet.authority import Authority, key_name, request_key
 from cloud.fleet.broker import Member
@@ -163,6 +165,7 @@ class Boxes:
         key = key_name(request_key(request.request))
         days = self._settings.certificate_days
         certificate = self._authority.sign_request(request.request, row["box"], days)
+        ends = _Ends.of(certificate)
         now = int(self._now())
         with self._db.change() as db:
             used = db.execute(
@@ -177,8 +180,12 @@ class Boxes:
                 "VALUES (?, ?, ?, ?) ON CONFLICT (box) DO UPDATE SET "
                 "groups = excluded.groups, enrolled = excluded.enrolled, "
                 "certificate_expires = excluded.certificate_expires",
-                (row["box"], row["groups"], now, now + days * DAY_S),
+                (row["box"], row["groups"], now, ends.expires),
             )
+            if row["used_by"] is None:
+                # A disk that was copied, or a box that was stolen, keeps no way in.
+                _revoke(db, row["box"])
+            _note_certificate(db, row["box"], ends)
         enrolled = reports.encode(
             Enrolled(
                 box=row["box"],
@@ -195,8 +202,46 @@ class Boxes:
             enrolled=enrolled.decode(), proof=proof(claim, ANSWERING, enrolled)
         )
 
+    def renew(self, box: str, request: bytes) -> bytes:
+        """Certify a box's next key; the one before stays good until its end.
+
+        Args:
+            box: The box, as its connection proves.
+            request: Certificate signing request, PEM; any bytes.
+
+        Returns:
+            The certificate, PEM.
+
+        Raises:
+            YaoheError: ``invalid_request``: the request is broken. ``not_found``: there
+                is no such box any more.
+        """
+        days = self._settings.certificate_days
+        text = request.decode("ascii", "replace")
+        certificate = self._authority.sign_request(text, box, days)
+        ends = _Ends.of(certificate)
+        with self._db.change() as db:
+            known = db.execute(
+                "UPDATE boxes SET certificate_expires = ? WHERE box = ?",
+                (ends.expires, box),
+            )
+            if known.rowcount != 1:
+                raise YaoheError("not_found", f"no box named {quoted(box)}")
+            _note_certificate(db, box, ends)
+        return certificate
+
+    def revoked(self) -> list[int]:
+        """Serial numbers of certificates that are worth nothing before their end."""
+        rows = self._db.read("SELECT serial FROM certificates WHERE revoked")
+        return [int(row["serial"], 16) for row in rows]
+
+    def forget_expired(self) -> None:
+        """Forget certificates that ended by themselves."""
+        with self._db.change() as db:
+            db.execute("DELETE FROM certificates WHERE expires < ?", (self._now(),))
+
     def remove(self, box: str) -> None:
-        """Shut a box out: its certificate is worth nothing from now on.
+        """Shut a box out: its certificates are worth nothing from now on.
 
         Args:
             box: Its name.
@@ -209,6 +254,7 @@ class Boxes:
             if gone.rowcount == 0:
                 raise YaoheError("not_found", f"no box named {quoted(box)}")
             db.execute("DELETE FROM claims WHERE box = ?", (box,))
+            _revoke(db, box)
 
     def members(self) -> list[Member]:
         """All boxes as access control sees them."""
@@ -276,6 +322,31 @@ class Boxes:
             "UPDATE boxes SET state = ?, seen = ? WHERE box = ?",
             (reports.encode(state).decode(), int(self._now()), box),
         )
+
+
+class _Ends(NamedTuple):
+    """What must be known of a certificate to take it back."""
+
+    serial: str
+    expires: int
+
+    @classmethod
+    def of(cls, certificate: bytes) -> _Ends:
+        """Read it from PEM."""
+        parsed = x509.load_pem_x509_certificate(certificate)
+        expires = int(parsed.not_valid_after_utc.timestamp())
+        return cls(f"{parsed.serial_number:x}", expires)
+
+
+def _note_certificate(db: sqlite3.Connection, box: str, ends: _Ends) -> None:
+    db.execute(
+        "INSERT INTO certificates (serial, box, expires) VALUES (?, ?, ?)",
+        (ends.serial, box, ends.expires),
+    )
+
+
+def _revoke(db: sqlite3.Connection, box: str) -> None:
+    db.execute("UPDATE certificates SET revoked = 1 WHERE box = ?", (box,))
 
 
 def _box_row(row: sqlite3.Row, tiers: Mapping[str, int], since: int) -> BoxRow:

@@ -6,6 +6,7 @@ Rules of this module:
   so nobody can take another's place.
 * Each box has an access block of its own: it reads what is for all, for its groups and
   for itself, and writes below its own name. A box that is not listed can do nothing.
+* A certificate that was taken back is turned away by its number, whatever name it has.
 * The files are replaced atomically, then a running broker is told to read them again;
   its sessions stay.
 """
@@ -61,6 +62,7 @@ listener {port} {bind}
 cafile {folder}/ca.crt
 certfile {folder}/broker.crt
 keyfile {folder}/broker.key
+crlfile {folder}/revoked.pem
 tls_version tlsv1.2
 require_certificate true
 use_identity_as_username true
@@ -131,11 +133,12 @@ class Broker:
         self._settings = settings
         self.config = folder / "mosquitto.conf"
 
-    def write(self, members: Iterable[Member]) -> None:
+    def write(self, members: Iterable[Member], revoked: Iterable[int] = ()) -> None:
         """Write everything, and let a running broker read it.
 
         Args:
             members: All boxes that may connect.
+            revoked: Serial numbers of certificates that are turned away.
         """
         make_directory(self._folder / "data")
         settings = self._settings
@@ -147,6 +150,8 @@ class Broker:
             write_atomic(self._folder / "broker.crt", identity.certificate)
         rules = access(settings.chain, members).encode()
         write_atomic(self._folder / "acl", rules, mode=PRIVATE)
+        listed = self._authority.revoked(revoked)
+        write_atomic(self._folder / "revoked.pem", listed)
         conf = CONF.format(
             # Whoever writes these files can read them, and so must the broker.
             user=pwd.getpwuid(os.geteuid()).pw_name,

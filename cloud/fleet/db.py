@@ -76,7 +76,14 @@ CREATE TABLE boots (
 ALTER TABLE boxes ADD COLUMN doubled INTEGER;
 """
 
-MIGRATIONS = (FIRST, LIVES)
+CERTIFICATES = """
+CREATE TABLE certificates (
+    serial TEXT PRIMARY KEY, box TEXT NOT NULL, expires INTEGER NOT NULL,
+    revoked INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE INDEX certificates_by_box ON certificates (box);
+"""
+
+MIGRATIONS = (FIRST, LIVES, CERTIFICATES)
 """Each turns a file of the version before it into the next; ``user_version`` counts
 those that were applied. What stands here never changes; changes are added."""
 

@@ -92,7 +92,7 @@ class Office:
         Returns:
             The file to start Mosquitto with.
         """
-        self.broker.write(self.boxes.members())
+        self.broker.write(self.boxes.members(), self.boxes.revoked())
         return self.broker.config
 
     def enrol(self, request: EnrolRequest) -> EnrolAnswer:

@@ -233,6 +233,11 @@ class Fleet:
                 topic = str(topics.Command(self._chain, box))
                 for reply in replies:
                     await self._link.publish(topic, encode(reply))
+            if need.request is not None:
+                boxes = self.office.boxes
+                renewed = await asyncio.to_thread(boxes.renew, box, need.request)
+                topic = str(topics.Command(self._chain, box))
+                await self._link.publish(topic, encode(Reply(certificate=renewed)))
             for wanted in need.blobs:
                 with suppress(YaoheError):
                     await self._send_chunks(box, wanted)
@@ -303,6 +308,7 @@ class Fleet:
         await asyncio.to_thread(self.office.events.forget_old)
 
     async def _renew(self) -> None:
+        await asyncio.to_thread(self.office.boxes.forget_expired)
         if self.office.repository.is_founded:
             await asyncio.to_thread(self.office.repository.renew)
 

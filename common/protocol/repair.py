@@ -33,6 +33,8 @@ Scope = Annotated[str, Field(min_length=1, max_length=MAX_SCOPE_CHARACTERS)]
 Index = Annotated[int, Field(ge=0, lt=MAX_CHUNKS)]
 MAX_LIVES = 64
 """Lives of one acknowledgement."""
+MAX_PEM_BYTES = 16 * 1024
+Pem = Annotated[bytes, Field(max_length=MAX_PEM_BYTES)]
 Life = Annotated[str, Field(pattern=r"\A[0-9a-f]{1,128}\z")]
 
 
@@ -80,9 +82,11 @@ class Need(Message):
         buckets: Shortened digests of all buckets of what the box has; the cloud sends
             those that differ.
         blobs: Chunks that are wanted.
+        request: Signing request for the box's next certificate, PEM. A cloud of the
+            first release ignores it.
     """
 
-    MAX_BYTES: ClassVar[int] = 16 * 1024
+    MAX_BYTES: ClassVar[int] = 32 * 1024
 
     scope: Scope | None = None
     epoch: Counter = 0
@@ -101,14 +105,15 @@ class Need(Message):
         list[Annotated[Wanted, BeforeValidator(_triple)]],
         Field(max_length=MAX_WANTED),
     ] = Field(default_factory=list)
+    request: Pem | None = None
 
 
 class Reply(Message):
-    """The cloud's answer to one box: changes, whole buckets, or what it has heard.
+    """The cloud's answer to one box: changes, buckets, a certificate, what it heard.
 
-    Version rule: ``heard`` came after the first release. An older box refuses a reply
-    without ``scope`` and never waited for one; a newer box keeps its events until it
-    hears of them, so a chain's cloud is updated before its boxes.
+    Version rule: ``heard`` and ``certificate`` came after the first release. An older
+    box refuses a reply without ``scope`` and never waited for one; a newer box keeps
+    its events until it hears of them, so a chain's cloud is updated before its boxes.
 
     Attributes:
         scope: The catalogue it is about; None where it is about none.
@@ -118,6 +123,7 @@ class Reply(Message):
         numbers: Buckets whose whole content is in ``entries``.
         entries: All that is not deleted in those buckets.
         heard: Events that the cloud has on its disk.
+        certificate: The box's next certificate, PEM.
     """
 
     MAX_BYTES: ClassVar[int] = 128 * 1024
@@ -138,3 +144,4 @@ class Reply(Message):
         list[Annotated[Heard, BeforeValidator(_pair)]],
         Field(max_length=MAX_LIVES),
     ] = Field(default_factory=list)
+    certificate: Pem | None = None

@@ -107,8 +107,8 @@ def enrol(
     folder = data / _FOLDER
     make_directory(folder)
     folder.chmod(_PRIVATE_FOLDER)
-    key = _key(folder / f"pending-{claim.name}.pem")
-    request = _request(key)
+    key = make_key(folder / f"pending-{claim.name}.pem")
+    request = signing_request(key)
     asked = EnrolRequest(
         claim=claim.name,
         request=request,
@@ -116,12 +116,9 @@ def enrol(
     )
     content = _ask(cloud, asked, client)
     enrolled = _proven(claim, content)
-    _check_certificate(enrolled, key)
-    write_atomic(
-        folder / "identity.pem",
-        _key_pem(key) + enrolled.certificate.encode(),
-        mode=PRIVATE,
-    )
+    certificate = enrolled.certificate.encode()
+    certificate_for(certificate, enrolled.authority, enrolled.box, key)
+    keep_identity(folder, key, certificate)
     write_atomic(folder / "authority.pem", enrolled.authority.encode())
     write_atomic(folder / "membership.json", reports.encode(enrolled))
     for pending in folder.glob("pending-*.pem"):
@@ -165,24 +162,58 @@ def _proven(claim: Claim, content: bytes) -> Enrolled:
     return reports.decode(Enrolled, told)
 
 
-def _check_certificate(enrolled: Enrolled, key: ec.EllipticCurvePrivateKey) -> None:
-    """Refuse a certificate that is not for this key and name, or of another chain."""
+def certificate_for(
+    certificate: bytes, authority: str, box: str, key: ec.EllipticCurvePrivateKey
+) -> x509.Certificate:
+    """Check that a certificate is a box's own.
+
+    Args:
+        certificate: PEM, from anyone.
+        authority: Certificate of the chain's authority, PEM.
+        box: The box's name.
+        key: Its key.
+
+    Returns:
+        The certificate.
+
+    Raises:
+        YaoheError: ``invalid_request``: it is not for this key and name, or not of this
+            chain.
+    """
     try:
-        certificate = x509.load_pem_x509_certificate(enrolled.certificate.encode())
-        authority = x509.load_pem_x509_certificate(enrolled.authority.encode())
-        certificate.verify_directly_issued_by(authority)
+        parsed = x509.load_pem_x509_certificate(certificate)
+        issuer = x509.load_pem_x509_certificate(authority.encode())
+        parsed.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature) as error:
         raise YaoheError(
             "invalid_request", f"the certificate does not hold: {error}"
         ) from None
-    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    is_ours = certificate.public_key() == key.public_key()
-    if not is_ours or [name.value for name in names] != [enrolled.box]:
+    names = parsed.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    is_ours = parsed.public_key() == key.public_key()
+    if not is_ours or [name.value for name in names] != [box]:
         raise YaoheError("invalid_request", "the certificate is another's")
+    return parsed
 
 
-def _key(path: Path) -> ec.EllipticCurvePrivateKey:
-    """The key for a claim: made once."""
+def keep_identity(
+    folder: Path, key: ec.EllipticCurvePrivateKey, certificate: bytes
+) -> None:
+    """Keep key and certificate in one file, replaced whole.
+
+    Args:
+        folder: Where the box's identity lies.
+        key: Its key.
+        certificate: Its certificate, PEM.
+    """
+    write_atomic(folder / "identity.pem", _key_pem(key) + certificate, mode=PRIVATE)
+
+
+def make_key(path: Path) -> ec.EllipticCurvePrivateKey:
+    """The key of a file: made once.
+
+    Args:
+        path: The file; its folder exists.
+    """
     if path.exists():
         key = serialization.load_pem_private_key(path.read_bytes(), None)
         if isinstance(key, ec.EllipticCurvePrivateKey):
@@ -192,8 +223,12 @@ def _key(path: Path) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def _request(key: ec.EllipticCurvePrivateKey) -> str:
-    """A certificate signing request; the cloud chooses the name."""
+def signing_request(key: ec.EllipticCurvePrivateKey) -> str:
+    """A certificate signing request, PEM; the cloud chooses the name.
+
+    Args:
+        key: What shall be certified.
+    """
     builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
     request = builder.sign(key, hashes.SHA256())
     return request.public_bytes(serialization.Encoding.PEM).decode()

@@ -23,7 +23,7 @@ from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import topics
 from common.protocol.cbor import decode, encode
-from common.protocol.repair import Reply
+from common.protocol.repair import Need, Reply
 from edge.db import DatabaseGone
 from edge.sync.book import Book
 from edge.sync.catalogue import CatalogueDesk, scopes_of
@@ -33,6 +33,7 @@ from edge.sync.marks import Marks
 from edge.sync.membership import Membership
 from edge.sync.outbox import Outbox
 from edge.sync.parts import Ota
+from edge.sync.renewal import Renewal
 from edge.sync.settings import SyncSettings
 from edge.sync.shelf import Shelf
 from edge.sync.trust import TrustDesk
@@ -43,6 +44,8 @@ SAVE_COUNTS_S = 60.0
 AFTER_FAILURE_S = 5.0
 METADATA_FILTERS = 2
 """The first of the filters are those of metadata."""
+RENEW_S = 3600.0
+"""How often the certificate is looked at."""
 AGAIN_S = 30.0
 """Seconds after which metadata that did not come is asked for again."""
 GATHER_S = 0.2
@@ -151,6 +154,7 @@ class Sync:
         self._outbox = Outbox(
             self._book.events, self._link, told.chain, told.box, self.now
         )
+        self._renewal = Renewal(membership, self.now)
         self._wake = asyncio.Event()
         self._metadata_came = asyncio.Event()
         self._say_state = asyncio.Event()
@@ -226,6 +230,7 @@ class Sync:
             self._every(self._outbox.report_counts, self._settings.report_s),
             self._every(self._refresh, None, self._metadata_came),
             self._every(self._hear_again, AGAIN_S),
+            self._every(self._renew, RENEW_S),
         ]
         await asyncio.gather(*works)
 
@@ -300,6 +305,8 @@ class Sync:
             reply = decode(Reply, payload)
             if reply.heard:
                 await self._outbox.acknowledged(reply.heard)
+            if reply.certificate is not None:
+                await asyncio.to_thread(self._renewal.take, reply.certificate)
             if reply.scope is not None:
                 await self._desk.take_reply(reply)
                 self._ask_soon()
@@ -325,6 +332,13 @@ class Sync:
         if self._trust.is_lacking and self._link.is_up:
             for topic in self._filters()[:METADATA_FILTERS]:
                 await self._link.subscribe(topic)
+
+    async def _renew(self) -> None:
+        """Ask for the next certificate when it is time."""
+        if self._link.is_up and await asyncio.to_thread(self._renewal.is_due):
+            request = await asyncio.to_thread(self._renewal.request)
+            topic = topics.Need(self._told.chain, self._shard, self._told.box)
+            await self._link.publish(str(topic), encode(Need(request=request)))
 
     def _ask_soon(self) -> None:
         """Ask after a random moment: thousands of boxes hear the same news at once."""
