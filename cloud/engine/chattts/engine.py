@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from cloud.engine.base import Chunk, Job, Load, Origin
-from cloud.engine.chattts import warm_up
+from cloud.engine.chattts import speakers, warm_up
 from cloud.engine.chattts.assets import Assets, load
-from cloud.engine.chattts.clauses import pieces
+from cloud.engine.chattts.clauses import LONGEST, pieces
 from cloud.engine.chattts.driver import Driver
 from cloud.engine.chattts.linear import DType
 from cloud.engine.chattts.outlet import Outlet
@@ -31,12 +31,11 @@ from cloud.engine.chattts.sampler import Sampling, sample
 from cloud.engine.chattts.scheduler import Choose, Scheduler
 from cloud.engine.chattts.sequence import USUAL_SPEED, Tokenizer, Words, speed_level
 from cloud.engine.chattts.stream import Vocoder
-from cloud.engine.chattts.utterance import Manner, Utterance
+from cloud.engine.chattts.utterance import Manner, Utterance, longest_piece
 from common.audio.pcm import SAMPLE_RATE
 from common.errors import YaoheError
 
 NAME = "chattts"
-DIALECTS = ("zh",)
 MIB = 1 << 20
 
 _log = logging.getLogger(__name__)
@@ -87,7 +86,8 @@ class _Loaded:
     driver: Driver
     vocoder: Vocoder
     tokenizer: Tokenizer
-    voices: Mapping[str, Tensor | None]
+    repertoire: Mapping[str, tuple[str, ...]]
+    speakers: Mapping[tuple[str, str], Tensor | None]
 
 
 class ChatTtsEngine:
@@ -123,9 +123,8 @@ class ChatTtsEngine:
 
     @property
     def repertoire(self) -> dict[str, tuple[str, ...]]:
-        """The voices of the assets; each speaks Mandarin."""
-        voices = self._loaded.voices if self._loaded is not None else ()
-        return dict.fromkeys(voices, DIALECTS)
+        """The voices in the assets' folder, or one that is drawn."""
+        return dict(self._loaded.repertoire) if self._loaded is not None else {}
 
     @property
     def is_ready(self) -> bool:
@@ -197,9 +196,11 @@ class ChatTtsEngine:
             raise YaoheError(
                 "invalid_request", "this engine cannot shift its pitch", param="pitch"
             )
-        said = await asyncio.to_thread(_words, loaded.tokenizer, job.text)
+        said = await asyncio.to_thread(
+            _words, loaded.tokenizer, job.text, loaded.longest
+        )
         manner = Manner(
-            speaker=loaded.voices[job.voice],
+            speaker=loaded.speakers[job.voice, job.dialect],
             speed=speed_level(job.speed),
             seed=_seed(job),
             gain=10.0 ** (job.volume / 20),
@@ -231,7 +232,7 @@ class ChatTtsEngine:
         """Speak the beginnings of common sentences to nobody."""
         options = self._options
         sampling = replace(options.sampling, max_steps=warm_up.STEPS)
-        speaker = next(iter(loaded.voices.values()))
+        speaker = next(iter(loaded.speakers.values()))
         turns = asyncio.Semaphore(self.places)
 
         async def begin(text: str) -> None:
@@ -274,12 +275,22 @@ class ChatTtsEngine:
             choose=self._choose,
         )
         vocoder = Vocoder(assets, device=options.device)
+        longest = min(longest_piece(scheduler.longest), LONGEST)
+        if longest < 1:
+            raise YaoheError(
+                "invalid_request", "the memory for keys and values holds no sentence"
+            )
+        voices = _voices(self._directory, assets)
         return _Loaded(
             assets.digest,
             Driver(scheduler, vocoder),
             vocoder,
             Tokenizer(assets.tokenizer),
-            _voices(assets),
+            voices.repertoire,
+            {
+                key: None if vector is None else torch.from_numpy(vector)
+                for key, vector in voices.vectors.items()
+            },
         )
 
     def _work(self, driver: Driver) -> None:
@@ -292,11 +303,10 @@ class ChatTtsEngine:
         """The thread that sees to it that steps end."""
         patience = self._options.patience_s
         while not self._is_over.wait(min(patience / 4, 1.0)):
-            is_hung = driver.stuck_s > patience
-            if is_hung and not self._is_hung:
+            was_hung, self._is_hung = self._is_hung, driver.stuck_s > patience
+            if self._is_hung and not was_hung:
                 _log.critical("a step has not ended for %.0f s", driver.stuck_s)
                 driver.fail(_hung())
-            self._is_hung = is_hung
 
 
 def _hung() -> YaoheError:
@@ -304,9 +314,9 @@ def _hung() -> YaoheError:
     return YaoheError("voice_unavailable", "the engine hangs; it was logged")
 
 
-def _words(tokenizer: Tokenizer, text: str) -> list[Words]:
+def _words(tokenizer: Tokenizer, text: str, longest: int) -> list[Words]:
     """A text in pieces of tokens; every character of it can be said."""
-    said = [tokenizer.words(piece) for piece in pieces(text)]
+    said = [tokenizer.words(piece) for piece in pieces(text, longest)]
     unsayable = [character for words in said for character in words.unsayable]
     if unsayable:
         raise YaoheError(
@@ -328,10 +338,12 @@ def _seed(job: Job) -> int:
     return int.from_bytes(hashlib.sha256(named).digest()[:8], "big") >> 1
 
 
-def _voices(assets: Assets) -> dict[str, Tensor | None]:
-    """Vectors by name."""
-    if assets.speaker_stat is None:
-        return {"default": None}
-    mean, spread = assets.speaker_stat
-    draw = torch.randn(mean.shape, generator=torch.Generator().manual_seed(0))
-    return {"default": mean + spread * draw}
+def _voices(directory: Path, assets: Assets) -> speakers.Speakers:
+    """The voices beside the assets, or one that is drawn, or one the model chooses."""
+    stat = assets.speaker_stat
+    known = None if stat is None else (stat[0].numpy(), stat[1].numpy())
+    folder = directory / speakers.FOLDER
+    if folder.is_dir():
+        return speakers.load(folder, assets.shape.hidden, known)
+    vector = None if known is None else speakers.drawn(0, *known)
+    return speakers.Speakers({("default", speakers.DEFAULT_DIALECT): vector})

@@ -27,6 +27,8 @@ from common.errors import YaoheError
 Vector = NDArray[np.float32]
 """One speaker, [hidden]; only its direction counts."""
 
+FOLDER = "speakers"
+"""Where the voices are, beside the folder ``asset``."""
 DEFAULT_DIALECT = "zh"
 """What a voice speaks whose file names no dialect."""
 MAX_CHARACTERS = 8192
