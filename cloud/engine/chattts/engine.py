@@ -88,6 +88,7 @@ class _Loaded:
     tokenizer: Tokenizer
     repertoire: Mapping[str, tuple[str, ...]]
     speakers: Mapping[tuple[str, str], Tensor | None]
+    longest: int
 
 
 class ChatTtsEngine:
@@ -291,6 +292,7 @@ class ChatTtsEngine:
                 key: None if vector is None else torch.from_numpy(vector)
                 for key, vector in voices.vectors.items()
             },
+            longest,
         )
 
     def _work(self, driver: Driver) -> None:

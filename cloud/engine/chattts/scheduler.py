@@ -81,6 +81,11 @@ class Scheduler:
         return any(not each.is_held for each in (*self._running, *self._waiting))
 
     @property
+    def longest(self) -> int:
+        """Tokens of a request at most, prompt and steps together."""
+        return min(self._runner.shape.max_positions, self._runner.slots.tokens)
+
+    @property
     def waiting(self) -> int:
         """Requests without a slot."""
         return len(self._waiting)
@@ -103,12 +108,11 @@ class Scheduler:
             YaoheError: ``input_too_long``: it would never fit.
         """
         runner, prompt = self._runner, request.prompt
-        longest = min(runner.shape.max_positions, runner.slots.tokens)
-        if request.tokens > longest:
+        if request.tokens > self.longest:
             raise YaoheError(
                 "input_too_long",
                 f"a prompt of {len(prompt.ids)} tokens and "
-                f"{request.sampling.max_steps} steps are more than {longest} tokens",
+                f"{request.sampling.max_steps} steps are more than {self.longest}",
                 param="input",
             )
         if not prompt.ids:

@@ -26,9 +26,23 @@ STEPS_PER_TOKEN = 24
 """Steps of a piece at most, for each token: half a second, twice what speech needs."""
 STEPS_BESIDE = 96
 """Steps at most for the silence around it."""
+CONTROL_TOKENS = 4
+"""Tokens of a prompt around its words."""
 REFINING = Sampling(temperature=0.7, repetition_penalty=1.0)
 """How refinement draws."""
 _SEED_STEP, _SEEDS = 0x9E3779B97F4A7C15, 1 << 63
+
+
+def longest_piece(tokens: int) -> int:
+    """Characters of a piece that surely fits; a character is one token at most.
+
+    Args:
+        tokens: Most tokens of a sequence, prompt and steps together.
+
+    Returns:
+        Characters; less than one where no piece fits.
+    """
+    return (tokens - STEPS_BESIDE - CONTROL_TOKENS) // (STEPS_PER_TOKEN + 1)
 
 
 @dataclass(frozen=True)
