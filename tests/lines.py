@@ -81,6 +81,7 @@ class Box:
             client=_through(office),
         )
         self.wall: Callable[[], float] = time.time
+        self.cloud: str | None = None
         self.sync: Sync | None = None
 
     def start(self) -> Box:
@@ -94,6 +95,7 @@ class Box:
             self.data,
             Shelf(self.cache, BUDGET),
             packs=lambda: ["starter@1.0.0"],
+            cloud=self.cloud,
             wall=lambda: self.wall(),
             options=fast,
         )

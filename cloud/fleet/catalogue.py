@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from cloud.fleet.blobs import Blobs
 from cloud.fleet.db import FleetDb
+from cloud.fleet.leftovers import Leftovers
 from cloud.fleet.repository import Repository
 from common.errors import YaoheError
 from common.protocol.catalogue import (
@@ -106,6 +107,7 @@ class Catalogue:
         self._db = db
         self._blobs = blobs
         self._repository = repository
+        self._leftovers = Leftovers(db, blobs, now)
         self._chain = chain
         self._now = now
         self._heads: dict[str, Published] = {}
@@ -135,7 +137,10 @@ class Catalogue:
                 "catalogue only after a check",
             )
         content = encode(rendition)
-        digest = bytes.fromhex(self._blobs.keep(content))
+        digest = hashlib.sha256(content).digest()
+        with self._lock:
+            self._leftovers.note(digest.hex())
+            self._blobs.keep(content)
         entry = Entry(
             rendition.key, digest, len(content), rendition.quality, 0, deleted=False
         )
@@ -212,6 +217,7 @@ class Catalogue:
                 issued=int(self._now()),
             )
             envelope = self._repository.sign_envelope(encode(head), HEAD_TYPE)
+            self._leftovers.note(head.snapshot.hex())
             published = Published(head, envelope, self._blobs.keep(snapshot), mark)
             if known is not None and known.snapshot != published.snapshot:
                 # Who is fetching it will be told of the new one.
@@ -302,6 +308,21 @@ class Catalogue:
                 (scope, floor),
             )
 
+    def collect(self) -> int:
+        """Forget blobs that this catalogue once kept and no longer names.
+
+        Nothing is forgotten before every scope is published: others may still fetch
+        what was published last time.
+
+        Returns:
+            How many are forgotten.
+        """
+        with self._lock:
+            if set(self.scopes()) - self._heads.keys():
+                return 0
+            named = {published.snapshot for published in self._heads.values()}
+            return self._leftovers.collect(named)
+
     def _change(self, scope: str, entry: Entry, about: Sequence[str]) -> int:
         with self._db.change() as db:
             row = _scope_row(db, scope)
@@ -318,6 +339,7 @@ class Catalogue:
             ).fetchone()
             if same:
                 return int(number)
+            self._leftovers.note_entry(db, scope, entry.key)
             number += 1
             change = (scope, number, *entry[:4], entry.deleted)
             db.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", change)

@@ -83,7 +83,11 @@ CREATE TABLE certificates (
 CREATE INDEX certificates_by_box ON certificates (box);
 """
 
-MIGRATIONS = (FIRST, LIVES, CERTIFICATES)
+LEFTOVERS = """
+CREATE TABLE leftovers (sha256 TEXT PRIMARY KEY, noted INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+MIGRATIONS = (FIRST, LIVES, CERTIFICATES, LEFTOVERS)
 """Each turns a file of the version before it into the next; ``user_version`` counts
 those that were applied. What stands here never changes; changes are added."""
 

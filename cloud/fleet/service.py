@@ -306,6 +306,9 @@ class Fleet:
         await asyncio.to_thread(self._ranking.wish)
         await asyncio.to_thread(self._ranking.forget_old)
         await asyncio.to_thread(self.office.events.forget_old)
+        for scope in await asyncio.to_thread(self.office.catalogue.scopes):
+            await asyncio.to_thread(self.office.catalogue.compact, scope)
+        await asyncio.to_thread(self.office.catalogue.collect)
 
     async def _renew(self) -> None:
         await asyncio.to_thread(self.office.boxes.forget_expired)

@@ -147,7 +147,13 @@ class CatalogueDesk:
 
     async def take_chunk(self, digest: str, index: int, chunk: bytes) -> None:
         """Take a chunk of a snapshot or rendition."""
-        content = self.fetch.take(digest, index, chunk)
+        await self._take_blob(digest, self.fetch.take(digest, index, chunk))
+
+    async def take_whole(self, digest: str, content: bytes) -> None:
+        """Take a snapshot or rendition that came by another way than in chunks."""
+        await self._take_blob(digest, self.fetch.take_whole(digest, content))
+
+    async def _take_blob(self, digest: str, content: bytes | None) -> None:
         if content is None:
             return
         for replica in self._replicas.values():

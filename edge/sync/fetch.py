@@ -115,6 +115,41 @@ class Fetch:
             asked.append(Wanted(bytes.fromhex(digest), *blob.gap))
         return asked
 
+    def late(self, count: int, *, is_line_up: bool) -> list[tuple[str, int]]:
+        """Blobs that another way may bring sooner.
+
+        Args:
+            count: Most blobs.
+            is_line_up: Whether they can be asked for over the line; if not, all of them
+                are late.
+
+        Returns:
+            Digest and longest length of each.
+        """
+        found = [
+            (digest, blob.size if blob.size is not None else blob.limit)
+            for digest, blob in self._blobs.items()
+            if blob.tries > 1 or not is_line_up
+        ]
+        return found[:count]
+
+    def take_whole(self, digest: str, content: bytes) -> bytes | None:
+        """Take a blob that came by another way.
+
+        Args:
+            digest: Its SHA-256, hex.
+            content: Its bytes, from anyone.
+
+        Returns:
+            Them, if it is wanted and its digest is right.
+        """
+        blob = self._blobs.get(digest)
+        is_right = hashlib.sha256(content).hexdigest() == digest
+        if blob is None or not is_right or len(content) > blob.limit:
+            return None
+        del self._blobs[digest]
+        return content
+
     def take(self, digest: str, index: int, chunk: bytes) -> bytes | None:
         """Take a chunk.
 

@@ -52,7 +52,15 @@ def join(
     if membership is None:
         return None
     shelf = Shelf(cache, settings.cache.budget_bytes) if cache else None
-    return Sync(membership, settings.sync, settings.data, shelf, ota=ota, packs=packs)
+    return Sync(
+        membership,
+        settings.sync,
+        settings.data,
+        shelf,
+        ota=ota,
+        packs=packs,
+        cloud=settings.cloud.url,
+    )
 
 
 def spoken(request: SpeechRequest, speech: Speech, lexicon: str) -> Spoken | None:

@@ -37,6 +37,7 @@ from edge.sync.renewal import Renewal
 from edge.sync.settings import SyncSettings
 from edge.sync.shelf import Shelf
 from edge.sync.trust import TrustDesk
+from edge.sync.web import fetch_late
 
 SHARDS = 16
 """Readers that the cloud may spread boxes over."""
@@ -97,6 +98,7 @@ class Sync:
         *,
         ota: Ota | None = None,
         packs: Callable[[], Sequence[str]] = tuple,
+        cloud: str | None = None,
         wall: Callable[[], float] = time.time,
         options: Callable[[LinkOptions], LinkOptions] = lambda options: options,
     ) -> None:
@@ -109,6 +111,7 @@ class Sync:
             shelf: Where renditions go; None when nothing is kept.
             ota: Takes packs that come over the line.
             packs: Gives ``name@version`` of the packs at hand.
+            cloud: Address of the cloud, which gives what the line does not bring.
             wall: The machine's clock, seconds since 1970.
             options: Changes how the broker is reached.
         """
@@ -116,6 +119,7 @@ class Sync:
         self._told = told
         self._settings = settings
         self._packs = packs
+        self._cloud = cloud
         self._wall = wall
         self._herald = Herald(told.chain, told.box)
         self._ota = ota
@@ -230,6 +234,7 @@ class Sync:
             self._every(self._outbox.report_counts, self._settings.report_s),
             self._every(self._refresh, None, self._metadata_came),
             self._every(self._hear_again, AGAIN_S),
+            self._every(self._fetch_late, self._settings.tick_s),
             self._every(self._renew, RENEW_S),
         ]
         await asyncio.gather(*works)
@@ -332,6 +337,10 @@ class Sync:
         if self._trust.is_lacking and self._link.is_up:
             for topic in self._filters()[:METADATA_FILTERS]:
                 await self._link.subscribe(topic)
+
+    async def _fetch_late(self) -> None:
+        if self._cloud is not None:
+            await fetch_late(self._desk, self._cloud, is_line_up=self._link.is_up)
 
     async def _renew(self) -> None:
         """Ask for the next certificate when it is time."""

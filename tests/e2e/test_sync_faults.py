@@ -60,6 +60,7 @@ class Twin(Box):
         assert membership is not None
         self.membership = membership
         self.wall = box.wall
+        self.cloud = box.cloud
         self.sync = None
 
 

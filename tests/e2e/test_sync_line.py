@@ -7,15 +7,19 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 
+from cloud.fleet import routes
+from cloud.fleet.service import Fleet
 from common.phrase import phrase_key
 from common.protocol import topics
 from common.text import RULES_VERSION, read
 from distill import signing
-from edge.sync import service
+from edge.sync import fetch, service
 from edge.sync.events import Spoken
 from edge.sync.trust import TrustDesk
 from tests.lines import Line, until
+from tests.webs import served
 
 pytestmark = pytest.mark.broker
 EVENTS = 1000
@@ -183,6 +187,28 @@ async def test_metadata_that_was_lost_is_heard_again(
     await line.phrase(TEXTS[0])
     await line.converged()
     assert lost
+
+
+async def test_blobs_come_over_http_where_the_line_brings_none(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Fleet, "_send_chunks", _nothing)
+    monkeypatch.setattr(fetch, "PATIENCE_S", 0.5)
+    app = FastAPI()
+    app.state.office = line.office
+    app.include_router(routes.router)
+    line.start_fleet()
+    box = line.box("shop-1")
+    with served(app) as box.cloud:
+        box.start()
+        await line.phrase(TEXTS[0])
+        await line.phrase(TEXTS[1])
+        await line.converged()
+        await box.stop()
+
+
+async def _nothing(*_: object) -> None:
+    """Loses whatever it is given."""
 
 
 async def test_damaged_cache_is_filled_again(line: Line) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cloud.fleet.leftovers import LEFTOVER_S
 from cloud.fleet.office import Office
 from cloud.fleet.settings import FleetSettings
 from common.errors import YaoheError
@@ -244,6 +245,46 @@ def test_snapshot_of_yesterday_takes_no_space(office: Office) -> None:
     office.catalogue.published(SCOPE)
     with pytest.raises(YaoheError):
         office.blobs.read(first.snapshot)
+
+
+def test_blobs_that_nobody_names_are_forgotten_also_after_a_crash(
+    tmp_path: Path, chain_keys: Path
+) -> None:
+    clock = [1_000_000.0]
+
+    def opened() -> Office:
+        settings = FleetSettings(chain="tea")
+        office = Office(tmp_path / "cloud", settings, now=lambda: clock[0])
+        office.repository.found(chain_keys)
+        return office
+
+    def kept(office: Office) -> set[str]:
+        return {p.name for p in (office.folder / "blobs").glob("??/*")}
+
+    office = opened()
+    office.catalogue.put(SCOPE, rendition(1))
+    office.catalogue.put(SCOPE, rendition(2))
+    pack = office.blobs.keep(b"a file of a pack")
+    old = office.catalogue.published(SCOPE).snapshot
+    # The service is killed; the next one publishes something else.
+    office = opened()
+    office.catalogue.put(SCOPE, rendition(1, take=2))
+    office.catalogue.remove(SCOPE, rendition(2).key)
+    clock[0] += LEFTOVER_S + 1
+    assert office.catalogue.collect() == 0, "boxes may still fetch the old snapshot"
+    new = office.catalogue.published(SCOPE).snapshot
+    assert office.catalogue.collect() == 3
+    named = {row.sha256 for row in office.catalogue.phrases()}
+    assert kept(office) == {pack, new, *named}
+    assert old not in kept(office)
+    # What comes back is kept, and goes when it is replaced once more.
+    office.catalogue.put(SCOPE, rendition(1))
+    assert office.catalogue.collect() == 0
+    clock[0] += LEFTOVER_S + 1
+    office.catalogue.published(SCOPE)
+    office.catalogue.collect()
+    assert {row.sha256 for row in office.catalogue.phrases()} <= kept(office)
+    assert len(kept(office)) == 3
 
 
 def test_unchanged_catalogue_is_signed_once(

@@ -27,6 +27,21 @@ def clock() -> Clock:
     return Clock()
 
 
+def test_blob_that_does_not_come_may_come_another_way(clock: Clock) -> None:
+    fetch = Fetch(clock)
+    fetch.want(digest(b"phrase"), 6, LIMIT)
+    assert fetch.late(9, is_line_up=False) == [(digest(b"phrase"), 6)]
+    fetch.ask()
+    assert fetch.late(9, is_line_up=True) == []
+    clock.now += PATIENCE_S + 1
+    fetch.ask()
+    assert fetch.late(9, is_line_up=True) == [(digest(b"phrase"), 6)]
+    assert fetch.take_whole(digest(b"phrase"), b"forged") is None
+    assert fetch.take_whole(digest(b"other"), b"other") is None
+    assert fetch.take_whole(digest(b"phrase"), b"phrase") == b"phrase"
+    assert len(fetch) == 0
+
+
 def cut(content: bytes) -> list[bytes]:
     return [
         content[at : at + CHUNK_BYTES]
