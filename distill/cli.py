@@ -172,7 +172,7 @@ def evaluate(
     pack: Annotated[
         Path | None, typer.Option(help="A pack to measure; the draft by default.")
     ] = None,
-    held: Annotated[str, typer.Option(help="signage or wide.")] = "",
+    held: Annotated[str, typer.Option(help="signage, wide, english, sc or gd.")] = "",
     count: Annotated[int, typer.Option(min=0, help="Sentences; 0: the recipe's.")] = 0,
     voice: Annotated[
         list[str] | None, typer.Option(help="Only this voice; may be repeated.")

@@ -126,11 +126,12 @@ def export(places: Places, settings: DistillSettings, stage: str = "joint") -> N
 
 def held_set(name: str) -> HeldSet:
     """The held set of that name."""
-    for known in get_args(HeldSet):
-        if name == known:
-            found: HeldSet = known
+    for each in get_args(HeldSet):
+        if name == each:
+            found: HeldSet = each
             return found
-    raise YaoheError("invalid_request", f"no held set {name}; signage or wide")
+    known = ", ".join(get_args(HeldSet))
+    raise YaoheError("invalid_request", f"no held set {name}; there are {known}")
 
 
 def _measured_pack(places: Places, folder: Path | None) -> Pack:
@@ -162,7 +163,10 @@ def evaluate(
             lambda done, wanted: move(done, wanted, "sounds"),
         )
     title = f"{voice_pack.label}, {result['count']} held sentences ({wish.held})"
-    console.print(show.comparison(result["systems"], title))
+    if "systems" in result:
+        console.print(show.comparison(result["systems"], title))
+    else:
+        console.print(show.dialect(result, title))
     console.print(f"evaluate: {kept / RESULT}")
     return result
 

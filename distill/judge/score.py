@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.text import read
 
@@ -58,19 +59,43 @@ def syllables_of(text: str) -> tuple[str, ...]:
     )
 
 
+def _distances(wanted: Sequence[str], heard: Sequence[str]) -> NDArray[np.int64]:
+    """Levenshtein distances between all beginnings of two sequences.
+
+    Returns:
+        ``[wanted + 1, heard + 1]``.
+    """
+    table = np.zeros((len(wanted) + 1, len(heard) + 1), np.int64)
+    table[0] = np.arange(len(heard) + 1)
+    for index, name in enumerate(wanted, start=1):
+        table[index, 0] = index
+        for column, other in enumerate(heard, start=1):
+            table[index, column] = min(
+                table[index - 1, column] + 1,
+                table[index, column - 1] + 1,
+                table[index - 1, column - 1] + (name != other),
+            )
+    return table
+
+
 def distance(wanted: Sequence[str], heard: Sequence[str]) -> int:
     """Levenshtein distance between two sequences."""
-    row = np.arange(len(heard) + 1)
-    for index, name in enumerate(wanted, start=1):
-        before, row = row, np.empty_like(row)
-        row[0] = index
-        for column, other in enumerate(heard, start=1):
-            row[column] = min(
-                before[column] + 1,
-                row[column - 1] + 1,
-                before[column - 1] + (name != other),
-            )
-    return int(row[-1])
+    return int(_distances(wanted, heard)[-1, -1])
+
+
+def _spelled(wanted: Sequence[str], heard: str) -> tuple[str, ...]:
+    """Syllables of what was heard, its digits read in the way that fits best."""
+    found = syllables_of(heard)
+    best = distance(wanted, found)
+    # From the right, so that places to the left keep their numbers.
+    for run in reversed(list(_DIGITS.finditer(heard))):
+        spelled = run[0].translate(_SPELLED)
+        other = heard[: run.start()] + spelled + heard[run.end() :]
+        syllables = syllables_of(other)
+        errors = distance(wanted, syllables)
+        if errors < best:
+            best, heard, found = errors, other, syllables
+    return found
 
 
 def score(text: str, heard: str) -> Score:
@@ -84,15 +109,35 @@ def score(text: str, heard: str) -> Score:
         The errors.
     """
     wanted = syllables_of(text)
-    best = distance(wanted, syllables_of(heard))
-    # From the right, so that places to the left keep their numbers.
-    for run in reversed(list(_DIGITS.finditer(heard))):
-        spelled = run[0].translate(_SPELLED)
-        other = heard[: run.start()] + spelled + heard[run.end() :]
-        errors = distance(wanted, syllables_of(other))
-        if errors < best:
-            best, heard = errors, other
-    return Score(best, len(wanted))
+    return Score(distance(wanted, _spelled(wanted, heard)), len(wanted))
+
+
+def understood(text: str, heard: str) -> list[bool]:
+    """Say for each syllable of a text whether it was heard.
+
+    Args:
+        text: What should have been said.
+        heard: What was understood.
+
+    Returns:
+        One answer a syllable; what was heard too much is nobody's fault.
+    """
+    wanted = syllables_of(text)
+    found = _spelled(wanted, heard)
+    table = _distances(wanted, found)
+    answers = [False] * len(wanted)
+    index, column = len(wanted), len(found)
+    while index and column:
+        is_same = wanted[index - 1] == found[column - 1]
+        here = table[index, column]
+        if here == table[index - 1, column - 1] + (not is_same):
+            index, column = index - 1, column - 1
+            answers[index] = is_same
+        elif here == table[index - 1, column] + 1:
+            index -= 1
+        else:
+            column -= 1
+    return answers
 
 
 def word_score(text: str, heard: str) -> Score:
