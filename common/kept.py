@@ -100,6 +100,11 @@ class Kept:
         """Whether a socket listens."""
         return self._listener is not None
 
+    @property
+    def has_frames(self) -> bool:
+        """Whether a frame waits for its acknowledgement."""
+        return any(item.frame is not None for item in self._items)
+
     async def put(self, frame: Frame) -> None:
         """Add a frame; waits while the stream is full.
 

@@ -116,7 +116,9 @@ class Sessions:
 
     def has_room(self, kept: Kept) -> bool:
         """Whether a stream may hold more; may close one that nobody listens to."""
-        if kept.held >= self.max_bytes:
+        # The receipt of a long text may be larger: without a frame after it nothing
+        # could be acknowledged, and the stream would stand still.
+        if kept.held >= self.max_bytes and kept.has_frames:
             return False
         while self.held >= self._budget:
             if not self._drop_one(kept):

@@ -32,13 +32,13 @@ from common.protocol.synthesis import (
     SpeechRequest,
     Text,
     Tier,
-    parse_speech,
+    parse_long_speech,
 )
 
 PROTOCOL_VERSION = 1
-MAX_CONTROL_BYTES = 64 * 1024
+MAX_CONTROL_BYTES = 256 * 1024
 """Longest message of a client; the longest text in escaped JSON fits."""
-MAX_TOLD_BYTES = 2 * 1024 * 1024
+MAX_TOLD_BYTES = 8 * 1024 * 1024
 """Longest message of a server; the receipt of the longest text fits."""
 MIN_STREAM_BITRATE, MAX_STREAM_BITRATE = 24_000, 64_000
 """Bits per second that a client may fix."""
@@ -113,10 +113,10 @@ class Start(Message):
             The request.
 
         Raises:
-            YaoheError: As :func:`common.protocol.synthesis.parse_speech`.
+            YaoheError: As :func:`common.protocol.synthesis.parse_long_speech`.
         """
         style = {"input": text, "response_format": self.codec}
-        return parse_speech({**self.speech, **style})
+        return parse_long_speech({**self.speech, **style})
 
 
 class AddText(Message):

@@ -22,7 +22,7 @@ from common.protocol.stream import (
     ServerMessage,
     Start,
 )
-from common.protocol.synthesis import SpeechRequest, parse_speech
+from common.protocol.synthesis import SpeechRequest, parse_long_speech
 
 _M = TypeVar("_M", bound=Message)
 
@@ -54,7 +54,7 @@ def parse_client(data: str) -> ClientMessage:
         fields = SpeechRequest.model_fields.keys() | {"speaker"}
         speech = {name: values[name] for name in values.keys() & fields}
         # Without a text yet, one that is never spoken stands in.
-        parse_speech(
+        parse_long_speech(
             {**speech, "input": message.input or "-", "response_format": "pcm"}
         )
         message = message.model_copy(update={"speech": speech})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -46,6 +46,8 @@ DEFAULT_VOICE = "woman"
 DEFAULT_DIALECT = "zh"
 
 MAX_INPUT_CHARACTERS = 4096
+MAX_LONG_CHARACTERS = 20_000
+"""The same for streams and jobs."""
 MAX_NAME_CHARACTERS = 64
 MAX_INSTRUCTIONS_CHARACTERS = 4096
 MIN_SPEED, MAX_SPEED = 0.25, 4.0
@@ -181,6 +183,17 @@ class SpeechRequest(BaseModel):
         return DEFAULT_MODEL if MODEL_ALIASES.fullmatch(value) else value
 
 
+class LongSpeechRequest(SpeechRequest):
+    """A speech request of a stream or a job; build it with :func:`parse_long_speech`.
+
+    Attributes:
+        input: Text, 1 to ``MAX_LONG_CHARACTERS`` characters, not blank.
+    """
+
+    input: Annotated[Text, Field(max_length=MAX_LONG_CHARACTERS)]
+
+
+_Request = TypeVar("_Request", bound=SpeechRequest)
 _CODES_OF_VALUES: Mapping[str, Code] = {"response_format": "unsupported_format"}
 
 
@@ -193,10 +206,9 @@ def _translated(problem: Mapping[str, Any], values: Mapping[str, object]) -> Yao
     if kind == "missing":
         return YaoheError("invalid_request", f"{param} is missing", param=param)
     if param == "input" and kind in ("too_long", "string_too_long"):
+        longest = problem["ctx"]["max_length"]
         return YaoheError(
-            "input_too_long",
-            f"input is longer than {MAX_INPUT_CHARACTERS} characters",
-            param=param,
+            "input_too_long", f"input is longer than {longest} characters", param=param
         )
     value = values.get(param) if param else None
     code: Code = "invalid_request"
@@ -219,10 +231,30 @@ def parse_speech(values: object) -> SpeechRequest:
         YaoheError: ``invalid_request``, ``nothing_to_say``, ``input_too_long``,
             ``unknown_voice``, ``unknown_dialect`` or ``unsupported_format``.
     """
+    return _parsed(values, SpeechRequest)
+
+
+def parse_long_speech(values: object) -> LongSpeechRequest:
+    """Validate the request of a stream or a job.
+
+    Args:
+        values: As for :func:`parse_speech`.
+
+    Returns:
+        The request, aliases resolved.
+
+    Raises:
+        YaoheError: As :func:`parse_speech`.
+    """
+    return _parsed(values, LongSpeechRequest)
+
+
+def _parsed(values: object, kind: type[_Request]) -> _Request:
+    """A request of a kind."""
     if not isinstance(values, Mapping):
         raise YaoheError("invalid_request", "the request is not a JSON object")
     try:
-        request = SpeechRequest.model_validate(dict(values))
+        request = kind.model_validate(dict(values))
     except ValidationError as refusal:
         problem = refusal.errors(include_url=False, include_input=False)[0]
         raise _translated(problem, values) from None

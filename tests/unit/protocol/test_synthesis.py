@@ -13,8 +13,10 @@ from common.errors import YaoheError
 from common.protocol.synthesis import (
     FORMATS,
     MAX_INPUT_CHARACTERS,
+    MAX_LONG_CHARACTERS,
     SpeechRequest,
     mended,
+    parse_long_speech,
     parse_speech,
 )
 
@@ -100,6 +102,14 @@ def test_a_text_may_have_4096_characters_and_no_more() -> None:
     assert parse_speech({"input": longest}).input == longest
     assert _refusal({"input": longest + "。"}) == ("input_too_long", "input")
     assert _refusal({"input": "好" * 100_000}) == ("input_too_long", "input")
+
+
+def test_the_text_of_a_stream_or_job_may_have_20000_characters_and_no_more() -> None:
+    longest = "好" * MAX_LONG_CHARACTERS
+    assert parse_long_speech({"input": longest}).input == longest
+    with pytest.raises(YaoheError, match="20000") as refusal:
+        parse_long_speech({"input": longest + "。"})
+    assert (refusal.value.code, refusal.value.param) == ("input_too_long", "input")
 
 
 @pytest.mark.parametrize(
