@@ -28,7 +28,9 @@ HEAD = """\
 # `.env` of the working directory, in the environment, or in /etc/yaohe/edge.env.
 # Made by deploy/settings_reference.py (`make format`); do not edit here.
 """
-OF_THE_MACHINE = frozenset({"YAOHE_CLOUD_ENGINE__THREADS", "YAOHE_DISTILL_JUDGE"})
+OF_THE_MACHINE = frozenset(
+    {"YAOHE_CLOUD_ENGINE__THREADS", "YAOHE_DISTILL_JUDGE", "YAOHE_DISTILL_VOICES"}
+)
 """Settings whose default is counted from the machine: none is written."""
 
 
