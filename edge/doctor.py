@@ -23,7 +23,7 @@ import psutil
 from common.audio.opus import encode_master
 from common.audio.pcm import SAMPLE_RATE
 from common.errors import YaoheError
-from common.text import read
+from common.text import LexiconFile, read
 from common.version import VERSION
 from common.voice.runtime import describe
 from edge import outside
@@ -84,6 +84,7 @@ def look(settings: EdgeSettings, clock: Clock | None = None) -> list[Check]:
         ("runtime", _runtime),
         ("opus", _opus),
         ("reading", _reading),
+        ("lexicon", lambda: _lexicon(settings.lexicon)),
         ("disk", lambda: _disk(settings)),
         ("cache", lambda: _cache(settings)),
         ("clock", lambda: _clock(clock or Clock())),
@@ -175,6 +176,34 @@ def _reading() -> Check:
             "Install the package again.",
         )
     return Check("reading", "ok", f"The test sentence is read as '{spoken}'.")
+
+
+def _lexicon(path: Path | None) -> Check:
+    if path is None:
+        return Check("lexicon", "ok", "This shop has no words of its own.")
+    file = LexiconFile(path)
+    try:
+        by_dialect = file.require().words.values()
+    except FileNotFoundError:
+        return Check(
+            "lexicon",
+            "warn",
+            f"There is no file {path}.",
+            "Make it, or take it out of YAOHE_EDGE_LEXICON.",
+        )
+    except OSError as error:
+        return Check(
+            "lexicon", "warn", f"{path}: {error.strerror}.", "Let the box read it."
+        )
+    except YaoheError as error:
+        return Check(
+            "lexicon",
+            "warn",
+            f"{error.message}; the box reads by the last good state, if any.",
+            "Mend that line: word, a tab, and its syllables or '=other words'.",
+        )
+    count = len({word for words in by_dialect for word in words})
+    return Check("lexicon", "ok", f"{count} of the shop's own words.")
 
 
 def _disk(settings: EdgeSettings) -> Check:

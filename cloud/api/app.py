@@ -24,7 +24,7 @@ from common.receipts import ReceiptBook
 from common.responses import EXPOSED_HEADERS
 from common.sessions import Sessions
 from common.streaming.figures import StreamFigures
-from common.text import read
+from common.text import LexiconFile, read
 from common.version import VERSION
 
 _log = logging.getLogger(__name__)
@@ -76,7 +76,12 @@ def create_app(
     app.state.fleet = None
     if settings.fleet.enabled:
         app.state.office = Office(settings.data, settings.fleet)
-        app.state.fleet = Fleet(app.state.office, app.state.dispatch.speak)
+        own = settings.lexicon
+        app.state.fleet = Fleet(
+            app.state.office,
+            app.state.dispatch.speak,
+            lexicon=LexiconFile(own) if own is not None else None,
+        )
         app.include_router(routes.router)
         app.include_router(operators.router)
     return app

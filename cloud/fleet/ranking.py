@@ -1,7 +1,7 @@
 """What shops say most: counts summed up, the hottest phrases wished for.
 
-A phrase is wished for when this cloud reads it as the shop did: same rules, no store
-lexicon, same key. Otherwise its key would be another and nobody would play it.
+A phrase is wished for when this cloud reads it as the shop did: same rules, and with
+the chain's own lexicon the same key. Otherwise nobody would play it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from common.errors import YaoheError
 from common.phrase import phrase_key
 from common.protocol.reports import Event
 from common.protocol.synthesis import Tier
-from common.text import RULES_VERSION, read
+from common.text import RULES_VERSION, Lexicon, LexiconFile, read
 
 KIND = "spoken"
 HOT_PLAYS = 5
 """Plays in all shops together that make a phrase hot."""
 MAX_HOT = 20
 """Phrases wished for at a time."""
+MAX_LOOKED_AT = 500
+"""Hot phrases looked at for them: those that a shop reads by its own words stay hot."""
 KEEP_S = 30 * 24 * 3600
 """Counts of phrases that nobody has said since are forgotten."""
 
@@ -61,7 +63,11 @@ class Ranking:
     """Sums up what boxes report."""
 
     def __init__(
-        self, db: FleetDb, wishes: Wishes, now: Callable[[], float] = time.time
+        self,
+        db: FleetDb,
+        wishes: Wishes,
+        now: Callable[[], float] = time.time,
+        lexicon: LexiconFile | None = None,
     ) -> None:
         """Put the parts together.
 
@@ -69,7 +75,9 @@ class Ranking:
             db: The fleet's database.
             wishes: Where hot phrases are wished for.
             now: Seconds since 1970.
+            lexicon: The words that the cloud's engine is read with.
         """
+        self._lexicon = lexicon
         self._db = db
         self._wishes = wishes
         self._now = now
@@ -113,15 +121,18 @@ class Ranking:
             How many.
         """
         rows = self._db.read(
-            "SELECT * FROM heat WHERE plays >= ? AND rules = ? AND lexicon = '' "
+            "SELECT * FROM heat WHERE plays >= ? AND rules = ? "
             "AND NOT EXISTS (SELECT 1 FROM wishes WHERE wishes.text = heat.text "
             "AND wishes.voice = heat.voice AND wishes.dialect = heat.dialect) "
             "ORDER BY plays DESC LIMIT ?",
-            (HOT_PLAYS, RULES_VERSION, MAX_HOT),
+            (HOT_PLAYS, RULES_VERSION, MAX_LOOKED_AT),
         )
         wished = 0
+        lexicon = self._lexicon.current() if self._lexicon else None
         for row in rows:
-            if not _is_read_alike(row):
+            if wished >= MAX_HOT:
+                break
+            if not _is_read_alike(row, lexicon):
                 continue
             try:
                 self._wishes.add(
@@ -150,10 +161,10 @@ def _counts(body: dict[str, Any]) -> Counts | None:
         return None
 
 
-def _is_read_alike(row: sqlite3.Row) -> bool:
+def _is_read_alike(row: sqlite3.Row, lexicon: Lexicon | None) -> bool:
     """Whether the text gives the shop's key here too."""
     try:
-        symbols = read(row["text"], row["dialect"]).symbols
+        symbols = read(row["text"], row["dialect"], lexicon=lexicon).symbols
     except YaoheError:
         return False
     key = phrase_key(symbols, voice=row["voice"], dialect=row["dialect"])

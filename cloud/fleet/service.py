@@ -35,6 +35,7 @@ from common.protocol.repair import (
     Reply,
     Wanted,
 )
+from common.text import LexiconFile
 
 BATCH = 200
 """Messages of one transaction."""
@@ -76,6 +77,7 @@ class Fleet:
         office: Office,
         speak: Speak,
         *,
+        lexicon: LexiconFile | None = None,
         options: Callable[[LinkOptions], LinkOptions] = lambda options: options,
     ) -> None:
         """Put the parts together; :meth:`start` begins.
@@ -83,11 +85,12 @@ class Fleet:
         Args:
             office: What is kept about the chain.
             speak: Speaks a request; the cloud's dispatch.
+            lexicon: The words that it is read with.
             options: Changes how the broker is reached.
         """
         self.office = office
         self.wishes = Wishes(office.db)
-        self._ranking = Ranking(office.db, self.wishes)
+        self._ranking = Ranking(office.db, self.wishes, lexicon=lexicon)
         self._renderer = Renderer(self.wishes, office.catalogue, speak)
         some = topics.ANY
         boxes = (some, "e", some)

@@ -44,6 +44,27 @@ def test_a_clock_in_1970_is_a_warning_and_no_more(tmp_path: Path) -> None:
     assert found["clock"] == "warn"
 
 
+def test_a_broken_lexicon_is_shown_with_its_line(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+
+    def found() -> tuple[str, str]:
+        settings = EdgeSettings(data=tmp_path, lexicon=own)
+        (check,) = (c for c in doctor.look(settings) if c.name == "lexicon")
+        return check.verdict, check.says
+
+    assert found() == ("warn", f"There is no file {own}.")
+    own.write_text("说服\tshui4 fu2\n草莓\tno such syllable\n", "utf-8")
+    verdict, says = found()
+    assert verdict == "warn"
+    assert "own.tsv" in says
+    assert "2" in says
+    own.write_bytes(b"\xff\xfe")
+    assert found()[0] == "warn"
+    own.write_text("说服\tshui4 fu2\n", "utf-8")
+    assert found() == ("ok", "1 of the shop's own words.")
+    assert verdicts(EdgeSettings(data=tmp_path))["lexicon"] == "ok"
+
+
 def test_a_damaged_cache_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "cache.db").write_bytes(b"garbage" * 1000)
     assert verdicts(EdgeSettings(data=tmp_path))["cache"] == "warn"
