@@ -13,6 +13,7 @@ weights is compared with it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import queue
 import sys
@@ -71,6 +72,8 @@ def load(directory: Path) -> Any:
     Raises:
         RuntimeError: The package refused the files.
     """
+    # It warns of every request that takes all the steps that it may.
+    logging.getLogger("ChatTTS").setLevel(logging.ERROR)
     chat = ChatTTS.Chat()
     if (directory / "dims.json").is_file():
         chat.config = _config(json.loads((directory / "dims.json").read_text("utf-8")))
