@@ -25,6 +25,8 @@ MAX_RECIPE_BYTES = 64 * 1024
 StageName = Literal["acoustic", "masks", "joint"]
 STAGES: tuple[StageName, ...] = ("acoustic", "masks", "joint")
 """Stages in the order in which they are trained."""
+READERS = frozenset(("chattts",))
+"""Teachers that take characters."""
 HeldSet = Literal["signage", "wide", "english", "sc", "gd"]
 
 
@@ -75,6 +77,10 @@ class Mix(Part):
             raise ValueError("all shares are zero")
         return self
 
+    def unread(self) -> float:
+        """Share of sentences that only symbols can say."""
+        return self.syllables + self.cantonese + self.chengdu
+
 
 class Pace(Part):
     """How fast the teacher speaks: mostly its own way, sometimes slower or faster.
@@ -107,6 +113,16 @@ class Corpus(Part):
     least: int = Field(30, ge=0, le=1000)
     mix: Mix = Mix()
     pace: Pace = Pace()
+
+
+class Quality(Part):
+    """What a lesson must be to be learnt from.
+
+    Attributes:
+        least_voiced: Share of a sentence that is voiced, at least; a whisper is less.
+    """
+
+    least_voiced: float = Field(0.1, ge=0, le=1)
 
 
 class Stage(Part):
@@ -172,6 +188,7 @@ class Recipe(Part):
         teacher: The teacher.
         voices: Logical voices.
         corpus: What the teacher says.
+        quality: What of it is learnt from.
         size: Widths and depths of the student: ``shop`` for real, ``tiny`` for tests.
         stages: The stages of training.
         noise_seed: Seed of the vocoder's noise.
@@ -181,9 +198,10 @@ class Recipe(Part):
 
     name: Name
     seed: int = Field(ge=0, lt=2**32)
-    teacher: Literal["kokoro"] = "kokoro"
+    teacher: Literal["kokoro", "chattts"] = "kokoro"
     voices: dict[Name, Voice] = Field(min_length=1)
     corpus: Corpus
+    quality: Quality = Quality()
     size: Literal["tiny", "shop"] = "shop"
     stages: dict[StageName, Stage]
     noise_seed: int = Field(1, ge=0, lt=2**32)
@@ -194,6 +212,11 @@ class Recipe(Part):
     def _whole(self) -> Recipe:
         if missing := [name for name in STAGES if name not in self.stages]:
             raise ValueError(f"stage {missing[0]} is missing")
+        if self.teacher in READERS and (self.corpus.least or self.corpus.mix.unread()):
+            raise ValueError(
+                f"{self.teacher} takes characters: no syllables and no dialects for it,"
+                " and least must be 0"
+            )
         slots = [voice.speaker for voice in self.voices.values()]
         teachers = [voice.teacher for voice in self.voices.values()]
         if len(set(slots)) < len(slots) or len(set(teachers)) < len(teachers):
@@ -217,6 +240,8 @@ class Recipe(Part):
             "voices": {n: v.teacher for n, v in self.voices.items()},
             "corpus": self.corpus.model_dump(mode="json", exclude={"name"}),
         }
+        if self.quality != Quality():
+            facts["quality"] = self.quality.model_dump(mode="json")
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 

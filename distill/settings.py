@@ -23,6 +23,8 @@ class DistillSettings(BaseSettings):
     Attributes:
         data: Folder of corpora, teachers, checkpoints and results.
         kokoro: Folder of the teacher Kokoro; by default in ``data``.
+        chattts: Folder of the teacher ChatTTS, which the user brings; by default in
+            ``data``.
         judge: Python of the environment with the recogniser (``make judge``).
         voices: Python of the environment with other voices (``make voices``).
         threads: Threads that training may use.
@@ -32,6 +34,7 @@ class DistillSettings(BaseSettings):
 
     data: Path = Field(default_factory=distill_data)
     kokoro: Path | None = None
+    chattts: Path | None = None
     judge: Path = CHECKOUT / ".venv-judge" / "bin" / "python"
     voices: Path = CHECKOUT / ".venv-voices" / "bin" / "python"
     threads: int = Field(1, ge=1, le=256)
@@ -40,3 +43,8 @@ class DistillSettings(BaseSettings):
     def kokoro_folder(self) -> Path:
         """Where the teacher Kokoro lies."""
         return self.kokoro or self.data / "teachers" / "kokoro"
+
+    @property
+    def chattts_folder(self) -> Path:
+        """Where the teacher ChatTTS lies."""
+        return self.chattts or self.data / "teachers" / "chattts"

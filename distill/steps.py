@@ -200,10 +200,15 @@ def teacher_of(places: Places, settings: DistillSettings) -> Plug:
     Returns:
         The teacher; its card names the voices that the recipe takes from it.
     """
-    from distill.teacher import kokoro
+    # Each needs what only itself runs on.
+    if places.recipe.teacher == "chattts":
+        from distill.teacher import chattts
 
-    known = {"kokoro": kokoro.plug(settings.kokoro_folder)}
-    plug = known[places.recipe.teacher]
+        plug = chattts.plug(settings.chattts_folder)
+    else:
+        from distill.teacher import kokoro
+
+        plug = kokoro.plug(settings.kokoro_folder)
     voices = ", ".join(
         f"{name}: {voice.teacher}" for name, voice in places.recipe.voices.items()
     )

@@ -17,11 +17,15 @@ from typing import Any
 
 from common.errors import YaoheError
 from distill.corpus import ledger, quality
+from distill.corpus.complete import align_corpus, completed
 from distill.corpus.ledger import Entry
 from distill.corpus.sentences import Sentence, coverage, generate
 from distill.notes import read_note
 from distill.recipe import Recipe
 from distill.teacher.base import Plug, Teacher
+
+PASSED_OVER = frozenset(("input_too_long", "unreadable_text"))
+"""What one sentence may be at fault for; anything else is the teacher's."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +68,26 @@ class Work:
     Attributes:
         folder: The corpus.
         teacher: The teacher.
+        least_voiced: Share of a sentence that is voiced, at least.
     """
 
     folder: Path
     teacher: Teacher
+    least_voiced: float
 
     def do(self, task: Task) -> Outcome:
         """Let the teacher say a sentence and keep it if it is good."""
         sentence = task.sentence
         try:
-            lesson = self.teacher.speak(sentence.symbols, task.voice, task.speed)
+            told = self.teacher.speak(
+                sentence.symbols, task.voice, task.speed, text=sentence.text
+            )
         except YaoheError as error:
-            if error.code != "input_too_long":
+            if error.code not in PASSED_OVER:
                 raise
             return Outcome(task, None, error.message)
-        if reason := quality.fault(lesson, sentence.symbols):
+        lesson = completed(told)
+        if reason := quality.fault(lesson, sentence.symbols, self.least_voiced):
             return Outcome(task, None, reason)
         seconds, sha256 = ledger.save(
             self.folder, sentence.id, sentence.symbols, lesson, task.speed
@@ -95,28 +104,35 @@ class Work:
         return Outcome(task, entry)
 
 
+Hire = Callable[[], Work]
+"""Loads a teacher for the work of one process; can be pickled."""
+
+
+def _hire(folder: Path, engage: Callable[[], Teacher], least_voiced: float) -> Work:
+    """The work of this process."""
+    return Work(folder, engage(), least_voiced)
+
+
 @lru_cache(maxsize=1)
-def _work(folder: Path, engage: Callable[[], Teacher]) -> Work:
-    """The work of this process, its teacher loaded once."""
-    return Work(folder, engage())
+def _hired(hire: Hire) -> Work:
+    """The work of a worker, its teacher loaded once."""
+    return hire()
 
 
-def _do(folder: Path, plug: Plug, task: Task) -> Outcome | YaoheError:
+def _do(hire: Hire, task: Task) -> Outcome | YaoheError:
     """Do a task in a worker; an error comes back as a value, that none is lost."""
     try:
-        return _work(folder, plug.engage).do(task)
+        return _hired(hire).do(task)
     except YaoheError as error:
         return error
 
 
-def _outcomes(
-    tasks: Sequence[Task], folder: Path, plug: Plug, workers: int
-) -> Iterator[Outcome]:
+def _outcomes(tasks: Sequence[Task], hire: Hire, workers: int) -> Iterator[Outcome]:
     """Do tasks in this process or in several."""
     if workers == 1:
-        yield from map(Work(folder, plug.engage()).do, tasks)
+        yield from map(hire().do, tasks)
         return
-    do = partial(_do, folder, plug)
+    do = partial(_do, hire)
     context = multiprocessing.get_context("spawn")
     with context.Pool(workers, _leave_interrupts) as pool:
         yield from _unless_failed(pool.imap_unordered(do, tasks))
@@ -203,7 +219,8 @@ def build(
         left = [task for task in tasks if task.sentence.id not in done]
         progress = Progress(len(tasks), len(tasks) - len(left))
         advance(progress)
-        for outcome in _outcomes(left, folder, plug, workers) if left else ():
+        hire = partial(_hire, folder, plug.engage, recipe.quality.least_voiced)
+        for outcome in _outcomes(left, hire, workers) if left else ():
             sentence = outcome.task.sentence
             if outcome.entry is None:
                 book.reject(sentence.id, sentence.text, outcome.reason)
@@ -212,12 +229,16 @@ def build(
                 progress.seconds += outcome.entry.seconds
             progress.done += 1
             advance(progress)
+        aligned = align_corpus(folder)
     counts = coverage(task.sentence for task in tasks)
     foreign = sum(
         there.get(task.sentence.id, task.sentence.text) != task.sentence.text
         for task in tasks
     )
-    return ledger.write_manifest(folder, _facts(recipe, plug, counts, foreign))
+    facts = _facts(recipe, plug, counts, foreign)
+    return ledger.write_manifest(
+        folder, facts | ({"aligned": aligned} if aligned else {})
+    )
 
 
 def _facts(

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from common.text.symbols import DIALECTS, Symbol, tone_inputs
+from distill.corpus.complete import has_durations, read_alignment
 from distill.student.losses import log_mel
 from distill.student.model import HOP, PITCH_REFERENCE_HZ, positions_of
 
@@ -84,7 +86,12 @@ def _pitch(hz: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
 
 
 def load_utterance(
-    path: Path, number: int, speaker: int, dialect: str = "zh"
+    path: Path,
+    number: int,
+    speaker: int,
+    dialect: str = "zh",
+    *,
+    aligned: NDArray[np.int16] | None = None,
 ) -> Utterance:
     """Read one sentence of the corpus.
 
@@ -93,12 +100,14 @@ def load_utterance(
         number: Its number.
         speaker: The speaker slot to train.
         dialect: Whose segments it has.
+        aligned: Its durations, where the teacher told none.
 
     Returns:
         The sentence, its leading silence cut to :data:`EDGE_FRAMES`.
     """
     with np.load(path) as file:
-        audio, units, hz, rows = (file[key] for key in ("audio", "dur", "f0", "sym"))
+        audio, hz, rows = (file[key] for key in ("audio", "f0", "sym"))
+        units = file["dur"] if aligned is None else aligned
         speed = float(file["speed"]) if "speed" in file else 1.0
     durations = units.astype(np.int64) * UNITS
     cut = max(0, int(durations[0]) - EDGE_FRAMES)
@@ -229,6 +238,7 @@ class Dataset:
             How many.
         """
         before = len(self._seen)
+        aligned = read_alignment(self._folder)
         for index in sorted(self._folder.glob("index*.jsonl")):
             for line in index.read_text(encoding="utf-8").splitlines():
                 try:
@@ -238,10 +248,15 @@ class Dataset:
                 number = int(row["id"])
                 if number in self._seen:
                     continue
-                self._seen.add(number)
                 path = self._folder / f"{number:06d}.npz"
-                speaker = self._speakers[row["voice"]]
-                item = load_utterance(path, number, speaker, row.get("dialect", "zh"))
+                if number not in aligned and not has_durations(path):
+                    continue  # until the whole corpus is said and aligned
+                self._seen.add(number)
+                item = load_utterance(
+                    *(path, number, self._speakers[row["voice"]]),
+                    row.get("dialect", "zh"),
+                    aligned=aligned.get(number),
+                )
                 # The hash spreads both voices over the unseen part.
                 chosen = (number * 2654435761 >> 7) % self.UNSEEN_EVERY == 0
                 (self.unseen if chosen else self.train).append(item)

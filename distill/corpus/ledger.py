@@ -71,26 +71,28 @@ def save(
         folder: The corpus.
         number: The sentence's number.
         symbols: What was asked for.
-        lesson: What the teacher said, with durations and pitch.
+        lesson: What the teacher said, with pitch; without durations where they are to
+            be found once all is said.
         speed: Speed that it was asked for.
 
     Returns:
         Seconds of sound and the file's digest.
 
     Raises:
-        YaoheError: ``not_ready`` for a teacher that does not tell its timing.
+        YaoheError: ``not_ready`` for a lesson without pitch.
     """
-    if lesson.durations is None or lesson.pitch_hz is None:
-        raise YaoheError("not_ready", "this teacher tells no durations or no pitch")
+    if lesson.pitch_hz is None:
+        raise YaoheError("not_ready", "the pitch of this lesson is not known")
+    arrays: dict[str, Any] = {
+        "audio": np.frombuffer(to_s16(lesson.audio), "<i2"),
+        "f0": lesson.pitch_hz.astype(np.float32),
+        "sym": np.array(symbols, np.int32),
+        "speed": np.float32(speed),
+    }
+    if lesson.durations is not None:
+        arrays["dur"] = lesson.durations.astype(np.int16)
     buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        audio=np.frombuffer(to_s16(lesson.audio), "<i2"),
-        dur=lesson.durations.astype(np.int16),
-        f0=lesson.pitch_hz.astype(np.float32),
-        sym=np.array(symbols, np.int32),
-        speed=np.float32(speed),
-    )
+    np.savez(buffer, **arrays)
     data = buffer.getvalue()
     path = file_of(folder, number)
     # Without a sync: a file lost to a power cut is made again, and syncs are slow.

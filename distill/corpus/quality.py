@@ -21,12 +21,15 @@ LEAST_VOICED = 0.1
 VOICED_HZ = 10.0
 
 
-def fault(lesson: Lesson, symbols: Sequence[Symbol]) -> str | None:
+def fault(
+    lesson: Lesson, symbols: Sequence[Symbol], least_voiced: float = LEAST_VOICED
+) -> str | None:
     """Look for what would teach the student something wrong.
 
     Args:
         lesson: What the teacher said.
         symbols: What it was asked to say.
+        least_voiced: Share of the sentence that is voiced, at least.
 
     Returns:
         The reason to leave it out, None where it is good.
@@ -53,6 +56,6 @@ def fault(lesson: Lesson, symbols: Sequence[Symbol]) -> str | None:
     if lesson.pitch_hz is not None:
         if not np.isfinite(lesson.pitch_hz).all():
             return "no finite pitch"
-        if float((lesson.pitch_hz > VOICED_HZ).mean()) < LEAST_VOICED:
+        if float((lesson.pitch_hz > VOICED_HZ).mean()) < least_voiced:
             return "a whisper"
     return None

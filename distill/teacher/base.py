@@ -1,7 +1,8 @@
 """What a teacher is: symbols in, sound out, and what it knows about its own timing.
 
 A teacher is driven from our symbols, never from its own reader, else labels and sound
-disagree. One that tells how long each symbol lasted needs no aligner.
+disagree; one that takes characters gets the words of our reading. What a teacher does
+not tell, durations and pitch, the corpus finds out by itself.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ class Teacher(Protocol):
     """A voice to learn from; deterministic: the same sentence, the same samples."""
 
     def speak(
-        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+        self,
+        symbols: Sequence[Symbol],
+        voice: str,
+        speed: float = 1.0,
+        *,
+        text: str = "",
     ) -> Lesson:
         """Say one sentence.
 
@@ -51,12 +57,14 @@ class Teacher(Protocol):
             symbols: The sentence with start and end marks.
             voice: One of the teacher's own voices.
             speed: 1 is the voice's own.
+            text: What the symbols read, for a teacher that takes characters.
 
         Returns:
             The lesson.
 
         Raises:
-            YaoheError: The voice is unknown or the sentence too long.
+            YaoheError: The voice is unknown, the sentence too long, or a character
+                has no token.
         """
 
 

@@ -38,7 +38,12 @@ class KokoroTeacher:
         self._model = load(directory, extra_outputs=(DURATIONS, F0))
 
     def speak(
-        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+        self,
+        symbols: Sequence[Symbol],
+        voice: str,
+        speed: float = 1.0,
+        *,
+        text: str = "",
     ) -> Lesson:
         """Say one sentence; see :class:`distill.teacher.base.Teacher`."""
         spoken = self._model.speak(symbols, voice, speed=speed)

@@ -25,11 +25,18 @@ class Hum:
 
     def __init__(self, stops_after: int = 1000) -> None:
         self.said: list[str] = []
+        self.texts: list[str] = []
         self._left = stops_after
 
     def speak(
-        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+        self,
+        symbols: Sequence[Symbol],
+        voice: str,
+        speed: float = 1.0,
+        *,
+        text: str = "",
     ) -> Lesson:
+        self.texts.append(text)
         if self._left == 0:
             raise KeyboardInterrupt
         self._left -= 1
@@ -99,6 +106,7 @@ def test_voices_take_turns_and_the_manifest_counts_them(tmp_path: Path) -> None:
     hum = Hum()
     manifest = build.build(tmp_path, recipe(), plug(hum))
     assert hum.said.count("zf_xiaoxiao") == hum.said.count("zm_yunjian") == 6
+    assert hum.texts == [task.sentence.text for task in build.plan(recipe())]
     assert manifest["sentences"] == 12
     assert set(manifest["seconds"]) == {"zf_xiaoxiao", "zm_yunjian"}
     assert manifest["teacher"]["name"] == "hum"
@@ -190,9 +198,14 @@ class Broken(Hum):
     """Hums nothing at all in one voice."""
 
     def speak(
-        self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0
+        self,
+        symbols: Sequence[Symbol],
+        voice: str,
+        speed: float = 1.0,
+        *,
+        text: str = "",
     ) -> Lesson:
-        lesson = super().speak(symbols, voice, speed)
+        lesson = super().speak(symbols, voice, speed, text=text)
         if voice == "zm_yunjian":
             return Lesson(lesson.audio * 0, lesson.durations, lesson.pitch_hz)
         return lesson
@@ -235,6 +248,6 @@ def test_a_fault_is_found(change: object, reason: str) -> None:
     assert reason in (quality.fault(change(lesson()), SYMBOLS) or "")
 
 
-def test_a_teacher_without_durations_is_refused_plainly(tmp_path: Path) -> None:
-    with pytest.raises(YaoheError, match="tells no durations"):
+def test_a_lesson_whose_pitch_nobody_looked_for_is_not_kept(tmp_path: Path) -> None:
+    with pytest.raises(YaoheError, match="pitch of this lesson"):
         ledger.save(tmp_path, 1, SYMBOLS, Lesson(lesson().audio))

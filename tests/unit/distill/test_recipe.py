@@ -94,6 +94,9 @@ def test_a_dialect_pack_stands_on_a_pack_of_the_recipe(
         ("joint: {steps: 1}", "joint: {steps: 0}", "stages.joint.steps"),
         ("joint: {steps: 1}", "dessert: {steps: 1}", "stages"),
         ("name: small", "name: ../up", "name"),
+        ("seed: 1", "seed: 1\nteacher: nobody", "teacher"),
+        ("seed: 1", "seed: 1\nteacher: chattts", "takes characters"),
+        ("seed: 1", "seed: 1\nquality: {least_voiced: 2}", "quality.least_voiced"),
     ],
 )
 def test_a_wrong_field_is_named(was: str, now: str, field: str) -> None:
