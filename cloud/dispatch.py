@@ -105,7 +105,7 @@ class Dispatch:
             YaoheError: Why there is no sound.
         """
         began = time.monotonic()
-        dialect, substituted = self._dialect(request)
+        dialect, substituted = self.require_voice(request)
         # Thousands of characters take longer than the loop may stand still.
         reading = await asyncio.to_thread(
             read,
@@ -149,8 +149,19 @@ class Dispatch:
         self._metrics.began(speech.tier, waited)
         return speech
 
-    def _dialect(self, request: SpeechRequest) -> tuple[str, str | None]:
-        """The dialect to speak, and what it stands in for the one asked, if it does."""
+    def require_voice(self, request: SpeechRequest) -> tuple[str, str | None]:
+        """Find out whether the engine speaks as a request asks.
+
+        Args:
+            request: A checked request.
+
+        Returns:
+            The dialect to speak, and the same where it stands in for the one asked.
+
+        Raises:
+            YaoheError: ``not_found`` for the model, ``not_ready``, ``unknown_voice`` or
+                ``voice_unavailable``.
+        """
         if request.model != DEFAULT_MODEL:
             raise unknown_model(request.model)
         if not self.engine.is_ready:

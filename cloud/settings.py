@@ -148,6 +148,24 @@ class CacheSettings(Section):
     receipts_s: float = Field(600.0, gt=0)
 
 
+class JobSettings(Section):
+    """Long texts spoken in the background.
+
+    Attributes:
+        capacity: Jobs that may run or wait; one more is ``queue_full``.
+        running: Jobs that are spoken at the same time.
+        keep_s: Seconds that a finished job and its sound are kept.
+        max_bytes: Disk for all finished sounds; the oldest leave first.
+        longest_s: Seconds of sound that one job may have.
+    """
+
+    capacity: int = Field(64, ge=0)
+    running: int = Field(2, ge=1, le=64)
+    keep_s: float = Field(3600.0, gt=0)
+    max_bytes: int = Field(2048 * MIB, ge=0)
+    longest_s: float = Field(3 * 3600.0, gt=0)
+
+
 class HttpSettings(Section):
     """The door.
 
@@ -175,6 +193,7 @@ class CloudSettings(BaseSettings):
         worker: Engines in processes of their own.
         queue: Who waits.
         cache: What is kept.
+        jobs: Long texts in the background.
         http: The door.
         fleet: The boxes.
         label: The AI-content label.
@@ -190,6 +209,7 @@ class CloudSettings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     queue: QueueSettings = QueueSettings()
     cache: CacheSettings = CacheSettings()
+    jobs: JobSettings = JobSettings()
     http: HttpSettings = HttpSettings()
     fleet: FleetSettings = FleetSettings()
     label: LabelSettings = LabelSettings()

@@ -6,18 +6,21 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from cloud.api import errors, health, listing, operators, speech, stream
+from cloud.api import errors, health, jobs, listing, operators, speech, stream
 from cloud.dispatch import Dispatch
 from cloud.engine.base import Engine
 from cloud.fleet import routes
 from cloud.fleet.office import Office
 from cloud.fleet.service import Fleet
+from cloud.jobs.runner import JobRunner, own_folder
 from cloud.metrics import Metrics
 from cloud.settings import CloudSettings
+from common.admission import Priority
 from common.audio.containers import available_formats
 from common.errors import YaoheError
 from common.receipts import ReceiptBook
@@ -58,6 +61,12 @@ def create_app(
     app.state.dispatch = Dispatch(
         engine, settings, app.state.metrics, app.state.receipts
     )
+    app.state.jobs = JobRunner(
+        own_folder(settings.data / "jobs"),
+        settings.jobs,
+        app.state.dispatch.speak,
+        app.state.metrics,
+    )
     app.state.sessions = Sessions()
     figures = StreamFigures("yaohe_cloud", app.state.sessions)
     app.state.metrics.registry.register(figures)
@@ -66,12 +75,12 @@ def create_app(
     app.add_middleware(
         CORSMiddleware,
         allow_origins=settings.http.origins,
-        allow_methods=["GET", "POST"],
+        allow_methods=["GET", "POST", "DELETE"],
         allow_headers=["*"],
         expose_headers=EXPOSED_HEADERS,
     )
     errors.install(app)
-    for room in (speech, stream, listing, health):
+    for room in (speech, stream, jobs, listing, health):
         app.include_router(room.router)
     app.state.fleet = None
     if settings.fleet.enabled:
@@ -79,7 +88,8 @@ def create_app(
         own = settings.lexicon
         app.state.fleet = Fleet(
             app.state.office,
-            app.state.dispatch.speak,
+            # In a shop somebody waits for a call; nobody waits for a rendering.
+            partial(app.state.dispatch.speak, priority=Priority.BATCH),
             lexicon=LexiconFile(own) if own is not None else None,
         )
         app.include_router(routes.router)
@@ -103,6 +113,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         loading.cancel()
         with suppress(asyncio.CancelledError):
             await loading
+        await app.state.jobs.close()
         app.state.sessions.close()
         await engine.stop()
 

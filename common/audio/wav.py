@@ -12,7 +12,9 @@ Rules of this module:
 
 from __future__ import annotations
 
+import os
 import struct
+from pathlib import Path
 
 from common.audio.pcm import SAMPLE_RATE, Pcm, to_s16
 from common.audio.provenance import LABEL_TAG, MAX_VALUE, Comments
@@ -23,6 +25,9 @@ UNKNOWN_SIZE = 0xFFFF_FFFF
 
 MAX_CHUNKS = 64
 """Chunks that a reader walks over."""
+
+MAX_HEAD_BYTES = MAX_COMMENTS * MAX_VALUE * 2
+"""What stands before the sound of a stream is never longer."""
 
 _SAMPLE_BYTES = 2
 
@@ -49,6 +54,22 @@ class WavStream:
         """End the stream."""
         header, self._header = self._header, b""
         return header
+
+
+def settle(path: Path) -> None:
+    """Give the saved stream of a sound its true sizes, in place.
+
+    Args:
+        path: A file that :class:`WavStream` wrote; what is too long for a size keeps
+            the sign for "until the end".
+    """
+    with path.open("r+b") as file:
+        head = file.read(MAX_HEAD_BYTES)
+        at = head.index(_chunk_head(b"data", UNKNOWN_SIZE)) + 8
+        total = file.seek(0, os.SEEK_END)
+        for place, size in ((4, total - 8), (at - 4, total - at)):
+            file.seek(place)
+            file.write(struct.pack("<I", min(size, UNKNOWN_SIZE)))
 
 
 def write_wav(pcm: Pcm, comments: Comments) -> bytes:

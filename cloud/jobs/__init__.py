@@ -1,0 +1,1 @@
+"""Long texts spoken in the background, in this process."""
