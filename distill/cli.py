@@ -223,6 +223,24 @@ def evaluate(
 
 @app.command()
 @_clearly
+def report(
+    recipe: RecipeName,
+    to: Annotated[
+        Path | None, typer.Option(help="Its folder; by default beside the results.")
+    ] = None,
+) -> None:
+    """Write one report of everything that was measured: table, spectrograms, tones.
+
+    Markdown with PNG and SVG figures, and all numbers as JSON.
+    """
+    from distill import commands
+
+    places, _ = _places(recipe)
+    commands.report(places, to)
+
+
+@app.command()
+@_clearly
 def pack(
     recipe: RecipeName,
     name: Annotated[

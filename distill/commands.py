@@ -209,6 +209,25 @@ def pack(
         )
 
 
+def report(places: Places, to: Path | None) -> None:
+    """Write the report of all measurements."""
+    from distill.report import paper
+
+    folder = to or places.run / "report"
+    lines = paper.write(places, folder)
+    judged = [line for line in lines if line.is_reached is not None]
+    reached = sum(bool(line.is_reached) for line in judged)
+    for line in judged:
+        if not line.is_reached:
+            _console().print(
+                f"not reached: {line.measure}, {line.voice}: {line.found}"
+                f" (to reach: {line.wanted})"
+            )
+    _console().print(
+        f"report: {reached} of {len(judged)} reached, {folder / paper.PAPER}"
+    )
+
+
 def status(places: Places) -> None:
     """Show how far a recipe is."""
     Console().print(show.table(show.status(places), f"recipe {places.recipe.name}"))

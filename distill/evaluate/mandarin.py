@@ -15,7 +15,7 @@ from distill.evaluate.systems import Learnt, Manner, System, Taught
 
 JUDGED = 100
 """Sentences whose sound DNSMOS judges."""
-TIMED = 10
+TIMED = 5
 """Sentences on which everybody's speed is measured, three times."""
 FIRST_SOUNDS = 20
 """Short sentences whose first sound is timed."""

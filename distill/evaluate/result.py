@@ -14,6 +14,8 @@ from distill.evaluate.hearing import JUDGES
 from distill.notes import write_note
 
 RESULT = "evaluation.json"
+PAIR = "pair-{voice}.npz"
+"""Teacher and student on the same frames, for figures."""
 
 
 def machine() -> dict[str, Any]:

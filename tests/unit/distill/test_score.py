@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from distill.judge.score import Score, distance, score, syllables_of, total
+from distill.judge.score import (
+    Score,
+    distance,
+    score,
+    syllables_of,
+    total,
+    understood,
+    word_score,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +68,28 @@ def test_distance_counts_the_fewest_edits() -> None:
 def test_totals_weigh_by_syllables() -> None:
     assert total([Score(1, 10), Score(0, 90)]).rate == 0.01
     assert total([]).rate == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "heard", "answers"),
+    [
+        ("今日特价", "今日特价", [True] * 4),
+        ("今日特价", "今天特价", [True, False, True, True]),
+        ("今日特价", "今特价", [True, False, True, True]),
+        ("今日特价", "今日大特价", [True] * 4),
+        ("今日特价", "", [False] * 4),
+    ],
+)
+def test_each_syllable_is_understood_or_not(
+    text: str, heard: str, answers: list[bool]
+) -> None:
+    found = understood(text, heard)
+    assert len(found) == len(syllables_of(text))
+    assert found == answers
+    assert found.count(False) <= score(text, heard).errors
+
+
+def test_letters_of_a_number_are_no_english_word() -> None:
+    assert word_score("请A023号到B座", "请到").syllables == 0
+    assert word_score("iPhone和VIP", "iphone和vip").errors == 0
+    assert word_score("Check in请到前台", "请到前台").errors == 2

@@ -1,0 +1,1 @@
+"""The report of a voice: what was measured, against what it has to reach."""
