@@ -90,6 +90,11 @@ def _sixteen_bits(sound: NDArray[np.float32]) -> NDArray[np.float32]:
     return from_s16(to_s16(sound))
 
 
+def tells(lesson: Kept) -> bool:
+    """Whether a teacher told what a comparison needs."""
+    return {"durations", "pitch_hz"} <= lesson.labels.keys()
+
+
 def pair(
     networks: Networks, symbols: Sequence[Symbol], style: Style, lesson: Kept
 ) -> tuple[Pair, NDArray[np.int64], NDArray[np.int64]]:

@@ -115,37 +115,46 @@ def evaluate(
         "rows": [asdict(row) for row in (*rows, *edited)],
     }
     if cast.teacher is not None:
-        found["likeness"] = {
-            voice: _likeness(
-                studio, cast.student.speaker, cast.teacher, voice, sentences
-            )
-            for voice in voices
-        }
+        for voice in voices:
+            near = alike(studio, cast.student.speaker, cast.teacher, voice, sentences)
+            if near:
+                found.setdefault("likeness", {})[voice] = near
     return found
 
 
-def _likeness(
+def alike(
     studio: Studio,
     speaker: Speaker,
-    teacher: Taught,
+    teacher: System,
     voice: str,
     sentences: Sequence[str],
 ) -> dict[str, float]:
-    """The student against its teacher in one voice."""
-    style = _style(speaker, voice)
-    found = [
-        likeness.compare(
-            speaker.networks,
-            read(text).symbols,
-            style,
-            studio.spoken(teacher, text, voice),
-        )
-        for text in sentences
-    ]
+    """Compare a student with its teacher in one voice.
+
+    Args:
+        studio: Where the teacher's sounds are.
+        speaker: The student.
+        teacher: The teacher.
+        voice: The logical voice.
+        sentences: What they say.
+
+    Returns:
+        See :func:`distill.evaluate.likeness.summed`; nothing where the teacher does
+        not tell its durations and pitch.
+    """
+    style = style_of(speaker, voice)
+    found = []
+    for text in sentences:
+        lesson = studio.spoken(teacher, text, voice)
+        if not likeness.tells(lesson):
+            return {}
+        symbols = read(text).symbols
+        found.append(likeness.compare(speaker.networks, symbols, style, lesson))
     return {"sentences": len(found), **likeness.summed(found)}
 
 
-def _style(speaker: Speaker, voice: str) -> Style:
+def style_of(speaker: Speaker, voice: str) -> Style:
+    """How a speaker's networks are asked for one of its voices."""
     return Style(speaker.pack.manifest.voices[voice].speaker)
 
 
@@ -194,7 +203,7 @@ def _sameness(
     speaker: Speaker, sentences: Sequence[str], voice: str
 ) -> dict[str, dict[str, float | int]]:
     """Streamed against whole, and the same text again and again."""
-    style = _style(speaker, voice)
+    style = style_of(speaker, voice)
     return {
         "streamed": sameness.streamed_against_whole(speaker.networks, sentences, style),
         "repeated": {**sameness.repeated(speaker.networks, sentences, style)},

@@ -14,7 +14,6 @@ from common.files import make_directory
 from common.text import read
 from common.voice.bases import Bases, among
 from common.voice.pack import Pack, starter_directory
-from common.voice.walk import Style
 from distill.corpus.held import held
 from distill.evaluate import dialects, likeness, mandarin
 from distill.evaluate.hearing import Hearing
@@ -124,8 +123,10 @@ def _keep_pairs(
     speaker = student.speaker
     make_directory(folder)
     for voice in voices:
-        style = Style(speaker.pack.manifest.voices[voice].speaker)
+        style = mandarin.style_of(speaker, voice)
         lesson = studio.spoken(teacher, SHOWN, voice)
+        if not likeness.tells(lesson):
+            return
         symbols = read(SHOWN).symbols
         both, _, _ = likeness.pair(speaker.networks, symbols, style, lesson)
         np.savez_compressed(

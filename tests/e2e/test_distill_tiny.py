@@ -152,6 +152,11 @@ def test_the_run_ends_in_a_measured_pack_that_speaks(distillery: Distillery) -> 
         measured["student", "woman"]["rtf_cpu"]
         < measured["teacher", "woman"]["rtf_cpu"]
     )
+    assert set(result["likeness"]) == {"woman", "man"}
+    assert result["sameness"]["repeated"]["different_sounds"] == 1
+    distillery.run("report", "tiny")
+    assert "pitch RMSE" in (folder / "report" / "report.md").read_text("utf-8")
+    assert (folder / "report" / "spectrogram-man.png").exists()
     pack = load_pack(folder / "packs" / "tiny", trusted=True)
     speaker = Speaker(pack)
     check_golden(speaker)

@@ -19,6 +19,7 @@ from common.voice.walk import Networks, Style, timing
 from distill.evaluate import likeness, mandarin, pace, sameness
 from distill.evaluate.hearing import Hearing
 from distill.evaluate.keep import Kept, Made, Shelf
+from distill.evaluate.mel import log_mel
 from distill.evaluate.result import RESULT, write_result
 from distill.evaluate.sentences import Studio, measure, summary
 from distill.evaluate.systems import PLAIN, Learnt, Manner
@@ -222,6 +223,29 @@ def test_the_same_frames_are_no_distance(networks: Networks, tmp_path: Path) -> 
     assert line["f0_rmse_semitones"] == pytest.approx(0, abs=1e-3)
     assert line["voicing_error"] == 0
     assert line["mel_l1"] < 0.02  # 16 bits
+
+
+@pytest.mark.slow
+def test_the_mel_without_torch_is_what_training_compares() -> None:
+    torch = pytest.importorskip("torch")
+    from distill.student import losses
+
+    sound = np.random.default_rng(1).normal(0, 0.1, 6_000).astype(np.float32)
+    ours = log_mel(sound)
+    theirs = losses.log_mel(torch.from_numpy(sound)[None])[0].numpy()
+    assert ours.shape == (20, 80)
+    assert np.abs(ours - theirs).max() < 1e-3
+
+
+def test_a_teacher_that_tells_no_durations_is_not_compared(
+    tmp_path: Path, student: Learnt
+) -> None:
+    class Silent(Whistle):
+        def make(self, text: str, voice: str, manner: Manner) -> Made:
+            return Made(np.full(12_000, 0.1, np.float32))
+
+    place = studio(tmp_path, Noter("欢迎"))
+    assert mandarin.alike(place, student.speaker, Silent(), "woman", SENTENCES) == {}
 
 
 def test_speed_is_a_median_over_rounds_in_which_all_speak_in_turn() -> None:
