@@ -22,14 +22,15 @@ from torch import Tensor
 from cloud.engine.base import Chunk, Job, Load, Origin
 from cloud.engine.chattts import speakers, warm_up
 from cloud.engine.chattts.assets import Assets, load
-from cloud.engine.chattts.clauses import LONGEST, pieces
+from cloud.engine.chattts.clauses import LONGEST
 from cloud.engine.chattts.driver import Driver
 from cloud.engine.chattts.linear import DType
 from cloud.engine.chattts.outlet import Outlet
 from cloud.engine.chattts.runner import Runner
 from cloud.engine.chattts.sampler import Sampling, sample
 from cloud.engine.chattts.scheduler import Choose, Scheduler
-from cloud.engine.chattts.sequence import USUAL_SPEED, Tokenizer, Words, speed_level
+from cloud.engine.chattts.script import Line, lines
+from cloud.engine.chattts.sequence import USUAL_SPEED, Tokenizer, speed_level
 from cloud.engine.chattts.stream import Vocoder
 from cloud.engine.chattts.utterance import Manner, Utterance, longest_piece
 from common.audio.pcm import SAMPLE_RATE
@@ -55,6 +56,8 @@ class Options:
         device: A torch device.
         threads: Threads of a step on a processor.
         is_refined: Whether the model first sets breaks into a text.
+        has_markup: Whether ``[laugh]``, ``[uv_break]`` and ``[lbreak]`` in a text are
+            meant; else they are silent.
         sampling: How codes are drawn.
         ahead_s: Seconds of sound that may wait for a listener before its job stands
             still.
@@ -71,6 +74,7 @@ class Options:
     device: str = "cpu"
     threads: int = 2
     is_refined: bool = False
+    has_markup: bool = False
     sampling: Sampling = Sampling()  # noqa: RUF009 - it is frozen
     ahead_s: float = 30.0
     patience_s: float = 60.0
@@ -198,7 +202,11 @@ class ChatTtsEngine:
                 "invalid_request", "this engine cannot shift its pitch", param="pitch"
             )
         said = await asyncio.to_thread(
-            _words, loaded.tokenizer, job.text, loaded.longest
+            lines,
+            job.reading,
+            loaded.tokenizer,
+            loaded.longest,
+            has_markup=self._options.has_markup,
         )
         manner = Manner(
             speaker=loaded.speakers[job.voice, job.dialect],
@@ -213,7 +221,7 @@ class ChatTtsEngine:
                 yield chunk
 
     async def _spoken(
-        self, loaded: _Loaded, said: Sequence[Words], manner: Manner
+        self, loaded: _Loaded, said: Sequence[Line], manner: Manner
     ) -> AsyncGenerator[Chunk, None]:
         """Words as sound; whoever closes stops them before the next step."""
         driver = loaded.driver
@@ -238,9 +246,9 @@ class ChatTtsEngine:
 
         async def begin(text: str) -> None:
             async with turns:
-                words = [loaded.tokenizer.words(text)]
+                said = [Line(loaded.tokenizer.words(text))]
                 manner = Manner(speaker, USUAL_SPEED, seed=0, sampling=sampling)
-                async with aclosing(self._spoken(loaded, words, manner)) as chunks:
+                async with aclosing(self._spoken(loaded, said, manner)) as chunks:
                     async for _ in chunks:
                         pass
 
@@ -314,22 +322,6 @@ class ChatTtsEngine:
 def _hung() -> YaoheError:
     """What callers are told while a step hangs."""
     return YaoheError("voice_unavailable", "the engine hangs; it was logged")
-
-
-def _words(tokenizer: Tokenizer, text: str, longest: int) -> list[Words]:
-    """A text in pieces of tokens; every character of it can be said."""
-    said = [tokenizer.words(piece) for piece in pieces(text, longest)]
-    unsayable = [character for words in said for character in words.unsayable]
-    if unsayable:
-        raise YaoheError(
-            "unreadable_text",
-            f"this engine has no token for {''.join(dict.fromkeys(unsayable))}",
-            param="input",
-        )
-    said = [words for words in said if words.ids]
-    if not said:
-        raise YaoheError("nothing_to_say", "there is nothing to say", param="input")
-    return said
 
 
 def _seed(job: Job) -> int:

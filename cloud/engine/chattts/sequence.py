@@ -2,7 +2,8 @@
 
 The tokenizer's file holds words and control tokens such as ``[laugh]``. What a user
 writes is words only: brackets are taken out of it, so that no control token can stand
-in it, whatever the file says of them. Who may ask for control tokens gets them by name.
+in it, whatever the file says of them. Those that were asked for come as characters of
+the private use area, which no text has that was read.
 
 A sound's prompt is ``[Stts][spk_emb][speed_5]text[Ptts]``, with ``[empty_spk]`` where
 there is no speaker. Refinement, which lets the model set breaks and laughs into a text,
@@ -23,8 +24,9 @@ from common.errors import YaoheError
 
 BREAKS = ("[uv_break]", "[v_break]", "[lbreak]", "[llbreak]", "[laugh]")
 """Control tokens that may stand between words; refinement writes them."""
-MARKUP = ("[laugh]", "[uv_break]", "[lbreak]")
-"""Control tokens that a text may hold where that was asked for."""
+MARKUP = {"[laugh]": "\ue000", "[uv_break]": "\ue001", "[lbreak]": "\ue002"}
+"""Control tokens that a text may hold where that was asked for, as the characters that
+stand for them."""
 FRAME = ("[Stts]", "[spk_emb]", "[empty_spk]", "[Ptts]", "[Sbreak]", "[Pbreak]")
 REFINED_END = "[Ebreak]"
 UNKNOWN = "[UNK]"
@@ -35,7 +37,8 @@ MAX_LAUGH, MAX_BREAK = 2, 7
 USUAL_SPEED = 5
 """The n of ``[speed_n]`` for the voice's own speed."""
 
-_MARKUP = re.compile("|".join(map(re.escape, MARKUP)))
+_NAMES = {character: name for name, character in MARKUP.items()}
+_MARKUP = re.compile("|".join(_NAMES))
 _MARKS = str.maketrans(
     {
         **dict.fromkeys("！!？?；;…", "。"),
@@ -113,7 +116,7 @@ class Tokenizer:
 
         Args:
             text: What is to be said; brackets and what is in them are characters.
-            has_markup: Whether the tokens of :data:`MARKUP` in it are meant.
+            has_markup: Whether the characters of :data:`MARKUP` in it are meant.
 
         Returns:
             Its tokens.
@@ -123,7 +126,7 @@ class Tokenizer:
         end = 0
         for found in _MARKUP.finditer(text) if has_markup else ():
             self._add(text[end : found.start()], ids, unsayable)
-            ids.append(self._control[found[0]])
+            ids.append(self._control[_NAMES[found[0]]])
             end = found.end()
         self._add(text[end:], ids, unsayable)
         return Words(tuple(ids), tuple(unsayable))

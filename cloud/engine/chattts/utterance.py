@@ -17,8 +17,10 @@ from cloud.engine.chattts.early import EarlyStream
 from cloud.engine.chattts.outlet import Outlet
 from cloud.engine.chattts.request import Made, Request
 from cloud.engine.chattts.sampler import Sampling
+from cloud.engine.chattts.script import Line
 from cloud.engine.chattts.sequence import Tokenizer, Words
 from cloud.engine.chattts.stream import Vocoder
+from common.audio.pcm import SAMPLE_RATE
 
 MIN_STEPS = 8
 """Steps of a piece at least; an end drawn at once would be a word left out."""
@@ -76,7 +78,7 @@ class Utterance:
 
     def __init__(
         self,
-        pieces: Sequence[Words],
+        pieces: Sequence[Line],
         manner: Manner,
         tokenizer: Tokenizer,
         vocoder: Vocoder,
@@ -142,7 +144,13 @@ class Utterance:
     def _asked(self) -> Iterator[Request]:
         """All its requests in order."""
         manner = self._manner
-        for index, words in enumerate(self._pieces):
+        for index, line in enumerate(self._pieces):
+            if line.silence_ms:
+                count = line.silence_ms * SAMPLE_RATE // 1000
+                self.outlet.put(np.zeros(count, np.float32))
+            words = line.words
+            if not words.ids:
+                continue
             seed = (manner.seed + index * _SEED_STEP) % _SEEDS
             said = words
             if manner.is_refined:
