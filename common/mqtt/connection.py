@@ -143,7 +143,8 @@ class Connection:
         def leave() -> None:
             self._client.disconnect()
             self._client.loop_stop()
-            # The two hold each other; parted, the client closes its sockets at once.
+            # Otherwise the pair that wakes the thread is left to the garbage collector.
+            self._client._reset_sockets()
             self._client.on_connect = self._client.on_disconnect = None
             self._client.on_message = self._client.on_publish = None
             self._client.on_subscribe = None

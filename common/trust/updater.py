@@ -139,6 +139,7 @@ class TrustUpdater:
         self._bootstrap = bootstrap
         self._source = source
         self._marks = marks
+        self._taken: Mapping[str, int] = {}
 
     def refresh(self, wall_s: float, floor_s: float) -> Trusted:
         """Take up the newest metadata.
@@ -230,11 +231,14 @@ class TrustUpdater:
                     f"to {version}"
                 )
         risen = any(v > marks.get(n, 0) for n, v in trusted.marks.items())
-        if trusted.is_clock_suspect and not risen:
-            # Old metadata with an old date: a frozen repository looks like this.
+        is_known = trusted.marks == self._taken
+        if trusted.is_clock_suspect and not risen and not is_known:
+            # Old metadata with an old date: a frozen repository looks like this. What
+            # was news to this process is none the less trusted when it comes again.
             raise _refused("the metadata is expired, by a clock that may be wrong")
         if risen:
             self._marks.raise_to(trusted.marks)
+        self._taken = trusted.marks
 
 
 def _mark(root: Root, name: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 
-from cloud.fleet import routes
+from cloud.fleet import repository, routes
 from cloud.fleet.service import Fleet
 from common.phrase import phrase_key
 from common.protocol import topics
@@ -23,6 +24,7 @@ from tests.webs import served
 
 pytestmark = pytest.mark.broker
 EVENTS = 1000
+AHEAD_S = 30 * 24 * 3600
 TEXTS = ["今日特价", "第12桌请取餐", "买一送一", "欢迎光临"]
 
 
@@ -164,6 +166,48 @@ async def test_clock_in_1970_is_reported_and_the_line_works(line: Line) -> None:
     await line.phrase(TEXTS[0])
     await line.converged()
     await until(lambda: line.office.boxes.list()[0].clock_suspect)
+
+
+async def test_clock_thirty_days_ahead_is_reported_and_the_line_works(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line.start_fleet()
+    box = line.box("shop-1")
+    box.wall = lambda: time.time() + AHEAD_S
+    box.start()
+    await line.phrase(TEXTS[0])
+    await line.converged()
+    await until(lambda: line.office.boxes.list()[0].clock_suspect)
+    sync = box.sync
+    assert sync is not None
+    for number in range(3):
+        await sync.tell("door", {"n": number})
+    await until(lambda: sync.state().waiting == 0, "events do not arrive")
+    # The floor came from a signature, not from that clock.
+    assert sync._trust.floor_s < time.time() + 60
+
+    # After a restart the same metadata could be a frozen repository's: what is here
+    # still plays, and what is signed next is taken up again.
+    await box.stop()
+    box.start()
+    sync = box.sync
+    assert sync is not None
+    await until(lambda: sync.state().is_up)
+    await until(lambda: "expired" in (sync.state().refusal or ""))
+    assert len(box.keys()) == 1
+    monkeypatch.setattr(repository, "RENEW_AT", 2.0)
+    line.office.repository.renew()
+    await line.phrase(TEXTS[1])
+    await line.converged()
+    assert sync.state().refusal is None
+
+    # And when somebody sets the clock right, nothing is left of it.
+    await box.stop()
+    box.wall = time.time
+    box.start()
+    await line.phrase(TEXTS[2])
+    await line.converged()
+    await until(lambda: not line.office.boxes.list()[0].clock_suspect)
 
 
 async def test_metadata_that_was_lost_is_heard_again(
