@@ -79,17 +79,18 @@ def lines(
 
 def _parts(reading: Reading, *, has_markup: bool) -> Iterator[tuple[str, int]]:
     """Text up to each break, and the break's length."""
-    if not reading.spans:
-        yield reading.spoken.translate(_NO_MARKUP), 0
-        return
     breaks = iter([unit.ms for unit in reading.units if unit.value == BREAK])
-    text = ""
+    spoken = reading.spoken.translate(_NO_MARKUP)
+    text, said, at = "", 0, 0
     for span in reading.spans:
+        # Spans speak in order; between two Latin ones the reading has put a space.
+        at = max(spoken.find(span.spoken, at), at) + len(span.spoken)
+        if span.rule not in (_BREAK_RULE, _CONTROL_RULE):
+            continue
+        text, said = text + spoken[said:at], at
         if span.rule == _BREAK_RULE:
             yield text, next(breaks, 0)
             text = ""
-        elif span.rule == _CONTROL_RULE and has_markup:
+        elif has_markup:
             text += MARKUP.get(span.text, "")
-        else:
-            text += span.spoken.translate(_NO_MARKUP)
-    yield text, 0
+    yield text + spoken[said:], 0

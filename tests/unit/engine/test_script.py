@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +38,15 @@ def test_a_break_ends_a_line_and_is_silence_of_its_length(tokenizer: Tokenizer) 
     assert said(made) == [today, 700, special, MAX_BREAK_MS, good, 50]
 
 
+def test_words_stay_apart_around_a_break(tokenizer: Tokenizer) -> None:
+    text = 'the world 今日<break time="100ms"/>hello world[laugh]the'
+    made = lines(read(text, ssml=True), tokenizer)
+    before, after = (
+        tokenizer.words(x).ids for x in ("the world今日", "hello world the")
+    )
+    assert said(made) == [before, 100, after]
+
+
 def test_control_tokens_are_silent_unless_they_are_allowed(
     tokenizer: Tokenizer,
 ) -> None:
@@ -59,6 +67,16 @@ def test_no_text_smuggles_a_control_token(tokenizer: Tokenizer, text: str) -> No
         made = lines(reading, tokenizer, has_markup=has_markup)
         ids = [number for line in made for number in line.words.ids]
         assert sum(n >= ENTRIES - len(CONTROL) for n in ids) <= most
+
+
+@given(st.text(st.sampled_from("今日好 the,，。9.元<>🙂[]"), max_size=40))
+@settings(max_examples=60)
+def test_spans_change_no_word(tokenizer: Tokenizer, text: str) -> None:
+    whole = read(f"好{text}")
+    if whole.unread:
+        return
+    bare = type(whole)(**{**vars(whole), "spans": ()})
+    assert lines(bare, tokenizer) == lines(whole, tokenizer)
 
 
 def test_a_reading_that_lost_its_spans_says_the_same_words(
