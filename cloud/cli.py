@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from cloud.engine.fetch import Source, fetch_kokoro
-from cloud.engines import ENGINES, build, speaking
+from cloud.engines import ENGINES, build, engine_missing, speaking
 from cloud.fleet import cli as fleet
 from cloud.settings import CloudSettings, EngineName
 from common import log
@@ -240,3 +240,39 @@ def fetch(
     typer.echo(
         f"Kokoro is in {directory}; speak with it: " "yaohe-cloud serve --engine kokoro"
     )
+
+
+@engines.command("verify")
+def verify(
+    directory: Annotated[Path, typer.Argument(help="ChatTTS's asset folder.")],
+    python: Annotated[
+        Path,
+        typer.Option(
+            help="Python of an environment with the ChatTTS package; `make reference` "
+            "makes one. The package is AGPL-3.0 and runs in a process of its own."
+        ),
+    ] = Path(".venv-reference/bin/python"),
+    steps: Annotated[
+        int, typer.Option(min=4, max=1024, help="Steps; 47 are a second of sound.")
+    ] = 48,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of each side.")] = 2,
+    device: Annotated[
+        str, typer.Option(help="Where our engine computes, such as cuda:0.")
+    ] = "cpu",
+) -> None:
+    """Compare engine `chattts` with the ChatTTS package, on your weights.
+
+    Prints whether tokens, hidden states, logits, codes and samples are equal, how fast
+    both are, and what int8 costs; ends with code 1 where something is wrong. Full-size
+    weights take some minutes on a processor.
+    """
+    try:
+        from cloud.engine.chattts.verify import report
+        from cloud.engine.chattts.verify import verify as findings_of
+    except ImportError as error:
+        raise engine_missing(error) from None
+    findings = findings_of(
+        directory, python, steps=steps, threads=threads, device=device
+    )
+    if not report(findings, typer.echo):
+        raise typer.Exit(1)

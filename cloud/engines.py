@@ -121,10 +121,7 @@ def _chattts(settings: CloudSettings) -> Engine:
     try:
         from cloud.engine.chattts.engine import ChatTtsEngine, Options
     except ImportError as error:
-        raise YaoheError(
-            "invalid_request",
-            f"engine chattts needs {error.name}: pip install 'yaohe[engine]'",
-        ) from None
+        raise engine_missing(error) from None
     options = Options(
         slots=asked.slots,
         places=asked.places,
@@ -139,3 +136,18 @@ def _chattts(settings: CloudSettings) -> Engine:
         sha256=asked.sha256,
     )
     return ChatTtsEngine(settings.chattts_directory, options)
+
+
+def engine_missing(error: ImportError) -> YaoheError:
+    """The error for a package that only engine ``chattts`` needs.
+
+    Args:
+        error: What its import raised.
+
+    Returns:
+        The error.
+    """
+    return YaoheError(
+        "invalid_request",
+        f"engine chattts needs {error.name}: pip install 'yaohe[engine]'",
+    )
