@@ -115,7 +115,11 @@ test: setup ## run all tests but the slow ones
 .PHONY: test-slow
 test-slow: setup-distill judge reference ## run the slow tests (installs torch, the recogniser, ChatTTS)
 	@PYTHON="$(PYTHON)" deploy/system-packages browser tracer node
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
+
+.PHONY: test-gpu
+test-gpu: ## run the tests that need an NVIDIA GPU; install a CUDA torch in .venv first
+	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)
 
 .PHONY: check
 check: setup ## check format, lint, types and the borders between packages

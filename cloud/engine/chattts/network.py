@@ -17,20 +17,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from cloud.engine.chattts.assets import Assets
+from cloud.engine.chattts.attention import Attend, Row, row_by_row
 from cloud.engine.chattts.linear import DType, Linear, linear, padded
-
-
-@dataclass(frozen=True)
-class Row:
-    """Where a row stands.
-
-    Attributes:
-        start: Where its sequence's run of the cache begins.
-        position: Its place in the sequence, from 0.
-    """
-
-    start: int
-    position: int
 
 
 @dataclass(frozen=True)
@@ -82,7 +70,7 @@ class Network:
         self._cosine, self._sine = _rotations(assets, device)
 
     def forward(self, rows: Sequence[Row], inputs: Tensor, cache: Tensor) -> Tensor:
-        """Compute rows; their keys and values are written to the cache.
+        """Compute rows, each by itself; see :meth:`compute`.
 
         Args:
             rows: Where each row stands; a sequence's rows in order of position.
@@ -94,47 +82,58 @@ class Network:
         """
         positions = torch.tensor([row.position for row in rows], device=self._device)
         starts = torch.tensor([row.start for row in rows], device=self._device)
+        return self.compute(inputs, starts, positions, cache, row_by_row(rows))
+
+    def compute(
+        self,
+        inputs: Tensor,
+        starts: Tensor,
+        positions: Tensor,
+        cache: Tensor,
+        attend: Attend,
+    ) -> Tensor:
+        """Compute rows; their keys and values are written to the cache.
+
+        Args:
+            inputs: Embedded tokens [rows, hidden], float32.
+            starts: Where each row's sequence begins in the cache, [rows].
+            positions: Each row's place in its sequence, [rows].
+            cache: Keys and values, [layers, 2, heads, tokens, head width].
+            attend: How rows attend.
+
+        Returns:
+            Hidden states after the last norm, [rows, hidden], float32.
+        """
+        count = inputs.shape[0]
         places = starts + positions
         turn = self._cosine[positions], self._sine[positions]
         state = padded(inputs)
         eps = self._shape.eps
         for layer, memory in zip(self._layers, cache, strict=True):
             normed = _norm(state, layer.before_attention, eps)
-            mixed = layer.query_key_value(normed)[: len(rows)]
-            attended = self._attend(rows, mixed, memory, places, turn)
+            mixed = layer.query_key_value(normed)[:count]
+            queries = self._remember(mixed, memory, places, turn)
+            attended = attend(queries, memory).float().reshape(count, -1)
             state = state + layer.attention_out(padded(attended))
             normed = _norm(state, layer.before_feed, eps)
             gate, up = layer.gate_up(normed).chunk(2, dim=-1)
             state = state + layer.feed_out(functional.silu(gate) * up)
-        return _norm(state[: len(rows)], self._norm, eps)
+        return _norm(state[:count], self._norm, eps)
 
-    def _attend(
+    def _remember(
         self,
-        rows: Sequence[Row],
         mixed: Tensor,
         memory: Tensor,
         places: Tensor,
         turn: tuple[Tensor, Tensor],
     ) -> Tensor:
-        """Attention of each row to its own sequence up to itself, [rows, hidden]."""
+        """Keep the rows' keys and values; returns their queries."""
         shape = self._shape
-        split = mixed.view(len(rows), 3, shape.heads, shape.head_width)
+        split = mixed.view(-1, 3, shape.heads, shape.head_width)
         turned = _turned(split[:, :2], *turn)
         fresh = torch.stack((turned[:, 1], split[:, 2])).transpose(1, 2)
         memory.index_copy_(2, places, fresh.to(memory.dtype))
-        queries = turned[:, 0, None, :, None].to(memory.dtype).unbind(0)
-        keys, values = memory.unsqueeze(1).unbind(0)
-        # One call a row: a row's sums must not depend on how long others are, and the
-        # cache is read where it lies.
-        attended = [
-            functional.scaled_dot_product_attention(
-                query,
-                keys.narrow(2, row.start, row.position + 1),
-                values.narrow(2, row.start, row.position + 1),
-            )
-            for query, row in zip(queries, rows, strict=True)
-        ]
-        return torch.cat(attended).view(len(rows), shape.hidden).float()
+        return turned[:, 0].to(memory.dtype)
 
 
 def _norm(state: Tensor, gain: Tensor, eps: float) -> Tensor:

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from cloud.engine.chattts.assets import Assets, Weights
+from cloud.engine.chattts.attention import Row
+from cloud.engine.chattts.graphs import Graphs
 from cloud.engine.chattts.linear import DType, linear, padded
-from cloud.engine.chattts.network import Network, Row
+from cloud.engine.chattts.network import Network
 from cloud.engine.chattts.slots import Slot, Slots
 
 
@@ -47,6 +49,7 @@ class Runner:
         budget_bytes: int,
         dtype: DType = "fp32",
         device: str = "cpu",
+        has_graphs: bool = False,
     ) -> None:
         """Lay out weights and cache.
 
@@ -55,15 +58,24 @@ class Runner:
             budget_bytes: Most bytes of keys and values.
             dtype: What products compute in; int8 keeps the heads in float32.
             device: A torch device.
+            has_graphs: Whether steps have fixed sizes, which a GPU records and
+                replays; a row's last bits then depend on its company.
         """
         self.shape = assets.shape
         self._device = torch.device(device)
         kind = torch.bfloat16 if dtype == "bf16" else torch.float32
-        self.slots = Slots(assets.shape, budget_bytes, kind=kind, device=self._device)
+        self.slots = Slots(
+            assets.shape,
+            budget_bytes,
+            kind=kind,
+            device=self._device,
+            spare=int(has_graphs),
+        )
         embed = assets.embed
         codebooks = range(assets.shape.codebooks)
         with torch.inference_mode():
             self._network = Network(assets, dtype, self._device)
+            self._graphs = self._fixed() if has_graphs else None
             self._text = embed["emb_text.weight"].to(self._device)
             self._codes = torch.stack(
                 [embed[f"emb_code.{index}.weight"] for index in codebooks]
@@ -146,7 +158,19 @@ class Runner:
             )
             last.append(len(rows) - 1)
         inputs = torch.cat([feed.inputs for feed in feeds])
+        if self._graphs is not None:
+            return self._graphs.forward(rows, inputs)[last]
         return self._network.forward(rows, inputs, self.slots.cache)[last]
+
+    @property
+    def fixed_sizes(self) -> list[tuple[int, int]]:
+        """Rows and spans of the steps of fixed sizes met so far."""
+        return [] if self._graphs is None else self._graphs.sizes
+
+    def _fixed(self) -> Graphs:
+        """Steps of fixed sizes over the cache and its spare token."""
+        slots = self.slots
+        return Graphs(self._network, slots.cache, slots.tokens, self.shape.hidden)
 
     @torch.inference_mode()
     def code_logits(self, hidden: Tensor) -> Tensor:

@@ -58,6 +58,7 @@ class Slots:
         *,
         kind: torch.dtype = torch.float32,
         device: torch.device | None = None,
+        spare: int = 0,
     ) -> None:
         """Reserve the cache; on a processor its memory is taken as it is used.
 
@@ -66,14 +67,12 @@ class Slots:
             budget_bytes: Most bytes of keys and values.
             kind: Type of keys and values.
             device: Where the cache lies.
+            spare: Tokens at the end, beside the budget, that no sequence is given.
         """
         pages = max(budget_bytes // (token_bytes(shape, kind) * PAGE), 1)
         self.tokens = pages * PAGE
-        self.cache: Tensor = torch.empty(
-            (shape.layers, 2, shape.heads, self.tokens, shape.head_width),
-            dtype=kind,
-            device=device,
-        )
+        sizes = (shape.layers, 2, shape.heads, self.tokens + spare, shape.head_width)
+        self.cache: Tensor = torch.empty(sizes, dtype=kind, device=device)
         self._gaps = [Slot(0, self.tokens)]
         self._held: set[Slot] = set()
 
