@@ -71,7 +71,7 @@ class Job(_message.Message):
     def __init__(self, utterance: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., voice: _Optional[str] = ..., dialect: _Optional[str] = ..., speed: _Optional[float] = ..., pitch: _Optional[float] = ..., volume: _Optional[float] = ..., seed: _Optional[int] = ..., patience_s: _Optional[float] = ...) -> None: ...
 
 class Reading(_message.Message):
-    __slots__ = ("text", "dialect", "spoken", "syllables", "surface", "units", "symbols")
+    __slots__ = ("text", "dialect", "spoken", "syllables", "surface", "units", "symbols", "spans")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     DIALECT_FIELD_NUMBER: _ClassVar[int]
     SPOKEN_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +79,7 @@ class Reading(_message.Message):
     SURFACE_FIELD_NUMBER: _ClassVar[int]
     UNITS_FIELD_NUMBER: _ClassVar[int]
     SYMBOLS_FIELD_NUMBER: _ClassVar[int]
+    SPANS_FIELD_NUMBER: _ClassVar[int]
     text: str
     dialect: str
     spoken: str
@@ -86,7 +87,26 @@ class Reading(_message.Message):
     surface: _containers.RepeatedScalarFieldContainer[str]
     units: _containers.RepeatedCompositeFieldContainer[Unit]
     symbols: _containers.RepeatedCompositeFieldContainer[Symbol]
-    def __init__(self, text: _Optional[str] = ..., dialect: _Optional[str] = ..., spoken: _Optional[str] = ..., syllables: _Optional[_Iterable[str]] = ..., surface: _Optional[_Iterable[str]] = ..., units: _Optional[_Iterable[_Union[Unit, _Mapping]]] = ..., symbols: _Optional[_Iterable[_Union[Symbol, _Mapping]]] = ...) -> None: ...
+    spans: _containers.RepeatedCompositeFieldContainer[Span]
+    def __init__(self, text: _Optional[str] = ..., dialect: _Optional[str] = ..., spoken: _Optional[str] = ..., syllables: _Optional[_Iterable[str]] = ..., surface: _Optional[_Iterable[str]] = ..., units: _Optional[_Iterable[_Union[Unit, _Mapping]]] = ..., symbols: _Optional[_Iterable[_Union[Symbol, _Mapping]]] = ..., spans: _Optional[_Iterable[_Union[Span, _Mapping]]] = ...) -> None: ...
+
+class Span(_message.Message):
+    __slots__ = ("start", "end", "text", "spoken", "rule", "first", "count")
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    SPOKEN_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    start: int
+    end: int
+    text: str
+    spoken: str
+    rule: str
+    first: int
+    count: int
+    def __init__(self, start: _Optional[int] = ..., end: _Optional[int] = ..., text: _Optional[str] = ..., spoken: _Optional[str] = ..., rule: _Optional[str] = ..., first: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Unit(_message.Message):
     __slots__ = ("value", "language", "is_pause", "starts_word", "ms", "speed", "pitch", "volume")

@@ -29,7 +29,7 @@ from common.protocol.synthesis import (
 )
 from common.speech import Pauses
 from common.text.pieces import MAX_BREAK_MS
-from common.text.receipt import Language, Reading, Unit
+from common.text.receipt import Language, Reading, Span, Unit
 from common.text.symbols import DIALECTS, SYMBOLS, Symbol
 
 MAX_JOB_BYTES = 16 << 20
@@ -74,7 +74,7 @@ def message_of(job: Job) -> pb.Job:
         job: The job; its deadline goes as the seconds that are left.
 
     Returns:
-        The message. What only a receipt needs of the reading is not in it.
+        The message. What could not be read is not in it.
     """
     reading = job.reading
     left = None if job.deadline is None else max(job.deadline - time.monotonic(), 0.0)
@@ -88,6 +88,7 @@ def message_of(job: Job) -> pb.Job:
             surface=reading.surface,
             units=[pb.Unit(**vars(unit)) for unit in reading.units],
             symbols=[pb.Symbol(**symbol._asdict()) for symbol in reading.symbols],
+            spans=[pb.Span(**vars(span)) for span in reading.spans],
         ),
         voice=job.voice,
         dialect=job.dialect,
@@ -106,8 +107,8 @@ def job_of(message: pb.Job) -> Job:
         message: What a client sent.
 
     Returns:
-        The job, its deadline on this machine's clock. The reading's spans and unread
-        characters stayed with the client.
+        The job, its deadline on this machine's clock. The reading's unread characters
+        stayed with the client.
 
     Raises:
         YaoheError: ``invalid_request`` naming the field.
@@ -141,16 +142,33 @@ def _reading(message: pb.Reading) -> Reading:
         raise _invalid("reading.dialect")
     if not message.symbols:
         raise _invalid("reading.symbols")
+    # Without spans a reading is as good; with some, they must say the same words.
+    words = "".join(span.spoken for span in message.spans)
+    if words and words.replace(" ", "") != message.spoken.replace(" ", ""):
+        raise _invalid("reading.spans")
     return Reading(
         text=message.text,
         dialect=message.dialect,
         spoken=message.spoken,
         syllables=tuple(message.syllables),
         surface=tuple(message.surface),
-        spans=(),
+        spans=tuple(map(_span, message.spans)),
         unread=(),
         units=tuple(map(_unit, message.units)),
         symbols=tuple(map(_symbol, message.symbols)),
+    )
+
+
+def _span(message: pb.Span) -> Span:
+    """A stretch of the text."""
+    return Span(
+        message.start,
+        message.end,
+        message.text,
+        message.spoken,
+        message.rule,
+        message.first,
+        message.count,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ from cloud.worker import synthesizer_pb2 as pb
 from cloud.worker import wire
 from common.errors import YaoheError
 from common.protocol.synthesis import MAX_SPEED, MIN_SPEED
+from common.text import read
 from common.text.symbols import SYMBOLS
 from tests.workers import job
 
@@ -89,6 +91,17 @@ def test_a_value_out_of_bounds_is_named(name: str, value: object) -> None:
     with pytest.raises(YaoheError) as refusal:
         wire.job_of(message)
     assert (refusal.value.code, refusal.value.param) == ("invalid_request", name)
+
+
+def test_spans_cross_and_say_the_words_of_the_job() -> None:
+    reading = read('9:30pm，今日<break time="300ms"/>closed', ssml=True)
+    sent = dataclasses.replace(job("今日"), reading=reading)
+    got = wire.job_of(pb.Job.FromString(wire.message_of(sent).SerializeToString()))
+    assert got.reading == reading
+    message = pb.Job.FromString(GOOD)
+    message.reading.spans[0].spoken += "免费"
+    with pytest.raises(YaoheError, match=r"reading\.spans"):
+        wire.job_of(message)
 
 
 @given(st.binary(max_size=64))
