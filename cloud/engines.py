@@ -130,6 +130,7 @@ def _chattts(settings: CloudSettings) -> Engine:
         dtype=asked.dtype,
         device=asked.device,
         threads=settings.engine.threads,
+        has_graphs=asked.graphs,
         is_refined=asked.refine,
         patience_s=asked.patience_s,
         warm_up=asked.warm_up,

@@ -58,6 +58,7 @@ class ChatTtsSettings(Section):
         sha256: Digest that the assets must have; None takes what is there.
         dtype: ``fp32``, ``bf16``, or ``int8``, which sounds different: listen first.
         device: A torch device, such as ``cpu`` or ``cuda:0``.
+        graphs: Whether steps have fixed sizes, which a GPU records and replays.
         slots: Utterances that share one step.
         places: Utterances that it takes at the same time; they take turns in the slots.
         prompt_tokens: Prompt tokens that one step takes on.
@@ -72,6 +73,7 @@ class ChatTtsSettings(Section):
     sha256: Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\z")] | None = None
     dtype: Literal["fp32", "bf16", "int8"] = "fp32"
     device: str = "cpu"
+    graphs: bool = False
     slots: int = Field(16, ge=1, le=1024)
     places: int = Field(64, ge=1, le=4096)
     prompt_tokens: int = Field(32, ge=1, le=4096)

@@ -55,6 +55,7 @@ class Options:
         dtype: fp32, bf16, or int8 (other sound: opt in after listening).
         device: A torch device.
         threads: Threads of a step on a processor.
+        has_graphs: Whether steps have fixed sizes, which a GPU records and replays.
         is_refined: Whether the model first sets breaks into a text.
         has_markup: Whether ``[laugh]``, ``[uv_break]`` and ``[lbreak]`` in a text are
             meant; else they are silent.
@@ -73,6 +74,7 @@ class Options:
     dtype: DType = "fp32"
     device: str = "cpu"
     threads: int = 2
+    has_graphs: bool = False
     is_refined: bool = False
     has_markup: bool = False
     sampling: Sampling = Sampling()  # noqa: RUF009 - it is frozen
@@ -276,6 +278,7 @@ class ChatTtsEngine:
             budget_bytes=options.cache_mib * MIB,
             dtype=options.dtype,
             device=options.device,
+            has_graphs=options.has_graphs,
         )
         scheduler = Scheduler(
             runner,
