@@ -20,6 +20,7 @@ from cloud.fleet.service import Fleet
 from cloud.jobs.runner import JobRunner, own_folder
 from cloud.metrics import Metrics
 from cloud.settings import CloudSettings
+from cloud.spare import Spare
 from common.admission import Priority
 from common.audio.containers import available_formats
 from common.errors import YaoheError
@@ -91,6 +92,7 @@ def create_app(
             # In a shop somebody waits for a call; nobody waits for a rendering.
             partial(app.state.dispatch.speak, priority=Priority.BATCH),
             lexicon=LexiconFile(own) if own is not None else None,
+            spare=Spare(settings, app.state.metrics, app.state.receipts),
         )
         app.include_router(routes.router)
         app.include_router(operators.router)

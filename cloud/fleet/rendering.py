@@ -4,6 +4,8 @@ Rules of this module:
 
 * A wish is a row in the database: from the operator's command line or page, or from
   what shops say most. Whoever renders marks it done or says why not.
+* An engine that chooses readings itself is heard by a recogniser before boxes get its
+  phrase; where that objects, or there is none, an engine of symbols speaks instead.
 * The text is read here; when shops read it otherwise (another version of the rules,
   another lexicon), their key is another and nothing is rendered for them.
 """
@@ -17,6 +19,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +27,10 @@ from numpy.typing import NDArray
 
 from cloud.fleet.catalogue import Catalogue
 from cloud.fleet.db import FleetDb
+from cloud.fleet.hearing import objection
 from common.ahead import Ahead
 from common.audio.opus import encode_master
-from common.audio.pcm import SAMPLE_RATE
+from common.audio.pcm import SAMPLE_RATE, Pcm
 from common.errors import YaoheError
 from common.phrase import phrase_key
 from common.protocol import topics
@@ -38,6 +42,7 @@ from common.protocol.synthesis import (
     parse_speech,
 )
 from common.speech import Speech, new_utterance
+from common.text.receipt import Reading
 
 QUALITY = 80
 """Rank of a rendition by the cloud's engine, above a box's own packs."""
@@ -45,6 +50,7 @@ MAX_WISHES = 1000
 """Wishes that may wait."""
 
 Speak = Callable[[SpeechRequest, str], Awaitable[Speech]]
+Hear = Callable[[Pcm], Awaitable[str]]
 
 log = logging.getLogger(__name__)
 
@@ -168,17 +174,43 @@ class Wishes:
             )
 
 
+class Made(NamedTuple):
+    """A recording that was just made.
+
+    Attributes:
+        rendition: What boxes get.
+        reading: What it should say.
+        pcm: Its samples.
+    """
+
+    rendition: SentRendition
+    reading: Reading
+    pcm: Pcm
+
+
 class Renderer:
     """Renders wishes with the cloud's engine."""
 
-    def __init__(self, wishes: Wishes, catalogue: Catalogue, speak: Speak) -> None:
+    def __init__(
+        self,
+        wishes: Wishes,
+        catalogue: Catalogue,
+        speak: Speak,
+        *,
+        hear: Hear | None = None,
+        spare: Speak | None = None,
+    ) -> None:
         """Put the parts together.
 
         Args:
             wishes: What is wanted.
             catalogue: Where renditions go.
             speak: Speaks a request; the cloud's dispatch.
+            hear: Writes down what a recording says; None where there is no recogniser.
+            spare: Speaks with an engine of symbols; None where there is none.
         """
+        self._hear = hear
+        self._spare = spare
         self._wishes = wishes
         self._catalogue = catalogue
         self._speak = speak
@@ -194,8 +226,13 @@ class Renderer:
             return False
         wish = waiting[0]
         try:
-            rendition = await self.render(wish)
-            await asyncio.to_thread(self._catalogue.put, wish.scope, rendition)
+            made = await self.render(wish, self._speak)
+            rendition, wrong = made.rendition, ""
+            if not rendition.enforced and (wrong := await self._objection(made)):
+                log.warning("%s is said anew: %s", made.reading.text, wrong)
+                rendition = await self._by_symbols(wish, wrong)
+            put = partial(self._catalogue.put, checked=not wrong)
+            await asyncio.to_thread(put, wish.scope, rendition)
         except YaoheError as error:
             if error.code in ("not_ready", "queue_full", "deadline_exceeded"):
                 log.info("a phrase waits: %s", error.message)
@@ -207,11 +244,27 @@ class Renderer:
             await asyncio.to_thread(self._wishes.settle, wish, key=key)
         return True
 
-    async def render(self, wish: Wish) -> SentRendition:
+    async def _objection(self, made: Made) -> str:
+        """Why a recording may be wrong; empty where it is heard to be right."""
+        if self._hear is None:
+            return "no recogniser is configured to hear it"
+        try:
+            heard = await self._hear(made.pcm)
+        except YaoheError as error:
+            return error.message
+        return objection(made.reading, heard, made.pcm.size / SAMPLE_RATE)
+
+    async def _by_symbols(self, wish: Wish, wrong: str) -> SentRendition:
+        if self._spare is None:
+            raise YaoheError("invalid_request", f"it may be said wrongly: {wrong}")
+        return (await self.render(wish, self._spare)).rendition
+
+    async def render(self, wish: Wish, speak: Speak) -> Made:
         """Speak a wish to its end.
 
         Args:
             wish: What is wanted.
+            speak: Who speaks.
 
         Returns:
             The recording, with everything that is known about it.
@@ -224,7 +277,7 @@ class Renderer:
         )
         utterance = new_utterance()
         began = time.monotonic()
-        speech = await self._speak(request, utterance)
+        speech = await speak(request, utterance)
         if speech.whole is not None and speech.whole.pcm is not None:
             pcm = speech.whole.pcm
         elif speech.chunks is not None:
@@ -236,7 +289,7 @@ class Renderer:
         master = await asyncio.to_thread(encode_master, pcm, provenance.comments())
         symbols = speech.receipt.reading.symbols
         key = phrase_key(symbols, voice=request.voice, dialect=request.dialect)
-        return SentRendition(
+        rendition = SentRendition(
             key=bytes.fromhex(key),
             text=request.input,
             voice=request.voice,
@@ -256,6 +309,7 @@ class Renderer:
             render_ms=worked_ms,
             master=master.to_bytes(),
         )
+        return Made(rendition, speech.receipt.reading, pcm)
 
 
 async def _whole(chunks: AsyncIterator[NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -18,9 +18,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from cloud.fleet.ear import Ear
 from cloud.fleet.office import Office
 from cloud.fleet.ranking import Ranking
 from cloud.fleet.rendering import Renderer, Speak, Wishes
+from cloud.spare import Spare
 from common.endings import end
 from common.errors import YaoheError
 from common.mqtt import Delivery, Link, LinkDown, LinkOptions, PublishRefused
@@ -78,6 +80,7 @@ class Fleet:
         speak: Speak,
         *,
         lexicon: LexiconFile | None = None,
+        spare: Spare | None = None,
         options: Callable[[LinkOptions], LinkOptions] = lambda options: options,
     ) -> None:
         """Put the parts together; :meth:`start` begins.
@@ -86,12 +89,22 @@ class Fleet:
             office: What is kept about the chain.
             speak: Speaks a request; the cloud's dispatch.
             lexicon: The words that it is read with.
+            spare: Speaks with an engine of symbols where that one may be wrong.
             options: Changes how the broker is reached.
         """
         self.office = office
         self.wishes = Wishes(office.db)
         self._ranking = Ranking(office.db, self.wishes, lexicon=lexicon)
-        self._renderer = Renderer(self.wishes, office.catalogue, speak)
+        judge = office.settings.judge
+        self._ear = Ear.of(judge, office.folder / "judge") if judge else None
+        self._spare = spare
+        self._renderer = Renderer(
+            self.wishes,
+            office.catalogue,
+            speak,
+            hear=self._ear.hear if self._ear else None,
+            spare=spare.speak if spare else None,
+        )
         some = topics.ANY
         boxes = (some, "e", some)
         self._link = Link(
@@ -134,6 +147,10 @@ class Fleet:
         """Stop hearing and answering."""
         await end([*self._tasks, *self._answering.values()])
         await self._link.stop()
+        if self._ear is not None:
+            await self._ear.stop()
+        if self._spare is not None:
+            await self._spare.stop()
 
     async def _every(
         self, work: Callable[[], Awaitable[None]], period_s: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, SecretStr, StringConstraints
@@ -25,6 +26,9 @@ class FleetSettings(Section):
         bind: Address that the generated broker configuration listens on.
         invitation_s: Seconds that a claim code is valid.
         certificate_days: Days that a box's certificate is valid.
+        judge: Python of the environment with the recogniser (``make judge``); it hears
+            phrases of engines that choose readings themselves. Without one an engine of
+            symbols renders them.
         operator_token: What operators send as ``Authorization: Bearer``, 16 characters
             or more; without one only this machine itself may see and push phrases.
     """
@@ -38,4 +42,5 @@ class FleetSettings(Section):
     bind: str = "127.0.0.1"
     invitation_s: int = Field(INVITATION_S, ge=60)
     certificate_days: int = Field(CERTIFICATE_DAYS, ge=1)
+    judge: Path | None = None
     operator_token: SecretStr | None = Field(None, min_length=MIN_TOKEN_CHARACTERS)
