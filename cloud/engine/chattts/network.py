@@ -40,7 +40,7 @@ class Network:
         """Lay the weights out.
 
         Args:
-            assets: Checked weights; none of them is kept where products are packed.
+            assets: Checked weights; all are copied, so that their files can be let go.
             dtype: What the products compute in.
             device: Where.
         """
@@ -58,15 +58,17 @@ class Network:
             heads = [f"self_attn.{name}_proj" for name in "qkv"]
             self._layers.append(
                 _Layer(
-                    weights[layer + "input_layernorm.weight"].to(device),
+                    weights[layer + "input_layernorm.weight"].to(device, copy=True),
                     product(layer, *heads),
                     product(layer, "self_attn.o_proj"),
-                    weights[layer + "post_attention_layernorm.weight"].to(device),
+                    weights[layer + "post_attention_layernorm.weight"].to(
+                        device, copy=True
+                    ),
                     product(layer, "mlp.gate_proj", "mlp.up_proj"),
                     product(layer, "mlp.down_proj"),
                 )
             )
-        self._norm = weights["norm.weight"].to(device)
+        self._norm = weights["norm.weight"].to(device, copy=True)
         self._cosine, self._sine = _rotations(assets, device)
 
     def forward(self, rows: Sequence[Row], inputs: Tensor, cache: Tensor) -> Tensor:

@@ -76,7 +76,7 @@ class Runner:
         with torch.inference_mode():
             self._network = Network(assets, dtype, self._device)
             self._graphs = self._fixed() if has_graphs else None
-            self._text = embed["emb_text.weight"].to(self._device)
+            self._text = embed["emb_text.weight"].to(self._device, copy=True)
             self._codes = torch.stack(
                 [embed[f"emb_code.{index}.weight"] for index in codebooks]
             ).to(self._device)
