@@ -9,6 +9,7 @@ Rules:
 * A file that is no longer a database is moved aside together with its side files and
   a new one takes its place; whoever reads meanwhile gets :class:`DatabaseGone`.
 * The side files ``-wal`` and ``-shm`` are never deleted under a live database.
+* A file that cannot be written, because the disk is full, is read all the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +40,7 @@ KEEP_ASIDE = 2
 MIN_FREE_PAGES = 64
 """Free pages above which space is handed back to the disk."""
 
+_INCREMENTAL = 2
 _DAMAGE = ("malformed", "not a database", "disk image")
 
 log = logging.getLogger(__name__)
@@ -76,6 +79,7 @@ class Store:
         self._is_settled = threading.Event()
         self._is_closing = False
         self._was_refused = False
+        self._is_sealed = False
         self._queue: queue.Queue[
             tuple[Callable[[sqlite_utils.Database], Any], Future[Any]] | None
         ] = queue.Queue(MAX_PENDING)
@@ -160,12 +164,15 @@ class Store:
         local = self._local
         if getattr(local, "generation", None) != self._generation:
             generation = self._generation
-            connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+            connection = sqlite3.connect(self._address(), uri=True)
             connection.row_factory = sqlite3.Row
             connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
             local.connection, local.generation = connection, generation
         reader: sqlite3.Connection = local.connection
         return reader
+
+    def _address(self) -> str:
+        return f"file:{self.path}?{'immutable=1' if self._is_sealed else 'mode=ro'}"
 
     def _report_damage(self, error: Exception) -> None:
         """Let the writer look at a file that a reader could not read."""
@@ -182,7 +189,9 @@ class Store:
         connection = sqlite3.connect(self.path)
         try:
             connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:
+                # To set it is to write, and a full disk must not keep it shut.
+                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute(f"PRAGMA journal_size_limit={JOURNAL_LIMIT_BYTES}")
@@ -267,11 +276,28 @@ class Store:
             if not self._was_refused:
                 log.error("database %s cannot be opened: %s", self.path, error)
             self._was_refused = True
+            if not self._is_open.is_set() and self._can_be_read():
+                self._is_sealed = True
+                self._generation += 1
+                self._is_open.set()
             return None
-        self._was_refused = False
+        self._was_refused = self._is_sealed = False
         self._generation += 1
         self._is_open.set()
         return database
+
+    def _can_be_read(self) -> bool:
+        """Whether all of it lies in the file itself, which nobody can change now."""
+        log_file = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            if log_file.exists() and log_file.stat().st_size:
+                return False
+            address = f"file:{self.path}?immutable=1"
+            with closing(sqlite3.connect(address, uri=True)) as connection:
+                verdict: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except (sqlite3.Error, OSError):
+            return False
+        return verdict == "ok"
 
 
 def _in_transaction(

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -186,4 +188,66 @@ def test_a_deferred_reader_does_not_block_the_writer(path: Path) -> None:
     assert reader.execute("SELECT count(*) FROM things").fetchone()[0] == 1
     reader.close()
     assert names(store) == ["a", "b"]
+    store.close()
+
+
+LIVE = """
+import os, resource, signal, sys
+from pathlib import Path
+from tests.unit.edge.test_store import insert, names, opened
+from edge.db import DatabaseGone
+
+path, act = Path(sys.argv[1]), sys.argv[2]
+if act == "full":
+    # Nothing grows beyond what is there, as on a disk without space.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    sides = [side for side in path.parent.iterdir() if side != path]
+    there = max((side.stat().st_size for side in sides), default=0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (there, most))
+store = opened(path)
+if act == "full":
+    try:
+        insert(store, "no room")
+    except DatabaseGone:
+        print(*names(store))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+insert(store, act)
+if act == "full":
+    print(*names(store))
+if act == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+store.close()
+"""
+
+
+def live(root: Path, path: Path, act: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", LIVE, str(path), act],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode in (0, -9), done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_a_file_on_a_full_disk_is_read_and_written_again_when_there_is_room(
+    root: Path, path: Path, end: str
+) -> None:
+    live(root, path, end)
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    assert has_log == (end == "killed")
+    assert live(root, path, "full") == [end, f"{end} full"]
+
+
+def test_a_full_disk_hides_no_damage(root: Path, path: Path) -> None:
+    live(root, path, "closed")
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"garbage " * (len(content[4096:]) // 8)
+    path.write_bytes(content)
+    store = Store(path, migrations())
+    assert not store._can_be_read()
     store.close()
