@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Hashable
 from contextlib import aclosing
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from common.phrase import phrase_key
 from common.protocol.synthesis import (
     DEFAULT_DIALECT,
     DEFAULT_MODEL,
+    DEFAULT_VOICE,
     SpeechRequest,
     unknown_model,
     unknown_voice,
@@ -51,6 +53,20 @@ RETRY_WHILE_LOADING_S = 2
 """When to ask again while the engine loads, seconds."""
 
 _log = logging.getLogger(__name__)
+
+
+class Chosen(NamedTuple):
+    """Who speaks a request.
+
+    Attributes:
+        voice: A voice of the engine.
+        dialect: A dialect of that voice.
+        substituted: What of them stands in for what was asked, if anything does.
+    """
+
+    voice: str
+    dialect: str
+    substituted: str | None
 
 
 class Dispatch:
@@ -90,6 +106,7 @@ class Dispatch:
         utterance: str,
         *,
         priority: Priority = Priority.CALL,
+        may_stand_in: bool = True,
     ) -> Speech:
         """Speak a request.
 
@@ -97,6 +114,8 @@ class Dispatch:
             request: A checked request.
             utterance: Its id.
             priority: Who goes first where slots are scarce.
+            may_stand_in: Whether the engine's own first voice may speak for the usual
+                one, declared.
 
         Returns:
             Speech whose first sound is there. Whoever takes chunks closes them.
@@ -105,12 +124,12 @@ class Dispatch:
             YaoheError: Why there is no sound.
         """
         began = time.monotonic()
-        dialect, substituted = self.require_voice(request)
+        chosen = self.choose(request, may_stand_in=may_stand_in)
         # Thousands of characters take longer than the loop may stand still.
         reading = await asyncio.to_thread(
             read,
             request.input,
-            dialect,
+            chosen.dialect,
             lexicon=self._lexicon.current() if self._lexicon else None,
             context=request.context,
             ssml=request.ssml,
@@ -121,15 +140,15 @@ class Dispatch:
         job = Job(
             utterance,
             reading,
-            voice=request.voice,
-            dialect=dialect,
+            voice=chosen.voice,
+            dialect=chosen.dialect,
             speed=request.speed,
             pitch=request.pitch,
             volume=request.volume,
             seed=request.seed,
             deadline=began + self._patience_s(request),
         )
-        origin = self.engine.origin(job.voice, dialect)
+        origin = self.engine.origin(job.voice, job.dialect)
         speech = self._cached(job, receipt, origin)
         if speech is None:
             chunks = await self._begun(job, origin, priority)
@@ -141,7 +160,7 @@ class Dispatch:
                 provenance=self._provenance(origin, job.seed),
                 chunks=chunks,
             )
-        speech.substituted = substituted
+        speech.substituted = chosen.substituted
         if isinstance(self.engine, KnowsClauses):
             speech.pauses = partial(self.engine.clause_ends, job)
         waited = time.monotonic() - began
@@ -149,14 +168,15 @@ class Dispatch:
         self._metrics.began(speech.tier, waited)
         return speech
 
-    def require_voice(self, request: SpeechRequest) -> tuple[str, str | None]:
-        """Find out whether the engine speaks as a request asks.
+    def choose(self, request: SpeechRequest, *, may_stand_in: bool = True) -> Chosen:
+        """Find out who speaks a request.
 
         Args:
             request: A checked request.
+            may_stand_in: Whether the engine's first voice may speak for the usual one.
 
         Returns:
-            The dialect to speak, and the same where it stands in for the one asked.
+            Voice and dialect.
 
         Raises:
             YaoheError: ``not_found`` for the model, ``not_ready``, ``unknown_voice`` or
@@ -170,19 +190,27 @@ class Dispatch:
                 "no engine takes requests yet, or any more",
                 retry_after_s=RETRY_WHILE_LOADING_S,
             )
-        dialects = self.engine.repertoire.get(request.voice)
-        if dialects is None:
-            raise unknown_voice(request.voice)
-        if request.dialect in dialects:
-            return request.dialect, None
-        if request.fallback == "mandarin" and DEFAULT_DIALECT in dialects:
-            return DEFAULT_DIALECT, DEFAULT_DIALECT
-        raise YaoheError(
-            "voice_unavailable",
-            f"voice {request.voice!r} does not speak {request.dialect!r} here; "
-            "fallback=mandarin would let Mandarin stand in",
-            param="dialect",
-        )
+        repertoire = self.engine.repertoire
+        voice = request.voice
+        instead: list[str] = []
+        if voice not in repertoire and voice == DEFAULT_VOICE and may_stand_in:
+            # Callers who name no voice, or one of OpenAI's, ask for this one.
+            voice = next(iter(repertoire), voice)
+            instead.append(voice)
+        if voice not in repertoire:
+            raise unknown_voice(voice)
+        dialect, dialects = request.dialect, repertoire[voice]
+        if dialect not in dialects:
+            if request.fallback != "mandarin" or DEFAULT_DIALECT not in dialects:
+                raise YaoheError(
+                    "voice_unavailable",
+                    f"voice {voice!r} does not speak {dialect!r} here; "
+                    "fallback=mandarin would let Mandarin stand in",
+                    param="dialect",
+                )
+            dialect = DEFAULT_DIALECT
+            instead.append(dialect)
+        return Chosen(voice, dialect, ",".join(instead) or None)
 
     def _patience_s(self, request: SpeechRequest) -> float:
         """Seconds to the first sound."""

@@ -81,8 +81,8 @@ class Speech:
         whole: The finished rendition; else None.
         chunks: Samples in [-1, 1] as they are made, arrays of shape (n,); else None.
             Whoever stops listening closes it, and the work stops.
-        substituted: The dialect that stands in for the one asked, if the caller
-            allowed it.
+        substituted: What stands in for what was asked: a dialect, if the caller
+            allowed it, or the engine's first voice for a caller who named none.
         first_audio_ms: Milliseconds from request to first audio, once known.
         tiers: Everyone who has spoken so far, in order; ``tier`` is the first.
         notes: What happened since it began, in a few plain words each.

@@ -90,7 +90,9 @@ def create_app(
         app.state.fleet = Fleet(
             app.state.office,
             # In a shop somebody waits for a call; nobody waits for a rendering.
-            partial(app.state.dispatch.speak, priority=Priority.BATCH),
+            partial(
+                app.state.dispatch.speak, priority=Priority.BATCH, may_stand_in=False
+            ),
             lexicon=LexiconFile(own) if own is not None else None,
             spare=Spare(settings, app.state.metrics, app.state.receipts),
         )

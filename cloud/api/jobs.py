@@ -39,7 +39,7 @@ async def create_job(request: Request, jobs: JobsPart) -> dict[str, Any]:
     asked = parse_long_speech(parse_json(await read_body(request.stream())))
     dispatch = cast(Dispatch, request.app.state.dispatch)
     # What nobody can speak is refused now, not found out later.
-    dispatch.require_voice(asked)
+    dispatch.choose(asked)
     return jobs.submit(asked).body()
 
 

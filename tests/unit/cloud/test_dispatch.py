@@ -126,6 +126,23 @@ async def test_mandarin_stands_in_where_the_caller_allows_it(
     await heard(speech)
 
 
+async def test_the_engines_first_voice_speaks_for_callers_who_name_none(
+    engine: ToneEngine, dispatch_of: Build
+) -> None:
+    engine.repertoire = {"anna": ("zh",), "bo": ("zh", "sc")}
+    dispatch = dispatch_of(engine)
+    for request in (asked(), asked(voice="alloy"), asked(voice="woman")):
+        speech = await dispatch.speak(request, "u")
+        assert speech.substituted == "anna"
+    named = await dispatch.speak(asked(voice="bo", dialect="sc"), "u")
+    assert named.substituted is None
+    both = await dispatch.speak(asked(dialect="sc", fallback="mandarin"), "u")
+    assert both.substituted == "anna,zh"
+    assert (await refused(dispatch, asked(voice="man"))).code == "unknown_voice"
+    with pytest.raises(YaoheError, match="woman"):
+        await dispatch.speak(asked(), "u", may_stand_in=False)
+
+
 async def test_no_work_is_taken_before_the_engine_is_loaded(
     engine: ToneEngine, dispatch_of: Build
 ) -> None:
