@@ -122,7 +122,7 @@ class PackedEngine:
         """Wait for running chunks and let the packs go."""
         pool, self._pool, self._voices = self._pool, None, {}
         if pool is not None:
-            await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+            await asyncio.to_thread(pool.shutdown)
 
     def synthesize(self, job: Job) -> AsyncGenerator[Chunk, None]:
         """Speak a job, chunk by chunk."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from typing import Any, TypeVar
+
+from common.errors import YaoheError
 
 T = TypeVar("T")
 
@@ -28,13 +30,24 @@ async def steps(
 
     Yields:
         The values in order.
+
+    Raises:
+        YaoheError: ``not_ready``: the pool was shut down meanwhile.
     """
-    running = pool.submit(next, source, _END)
+    running = _submitted(source, pool)
     try:
         while (value := await asyncio.wrap_future(running)) is not _END:
             yield value
-            running = pool.submit(next, source, _END)
+            running = _submitted(source, pool)
     finally:
         # A step that still runs closes the generator itself when it ends; closing it
         # from here would be refused by Python ("already executing").
         running.add_done_callback(lambda _: source.close())
+
+
+def _submitted(source: Generator[T, None, None], pool: Executor) -> Future[Any]:
+    """The next step, on its way."""
+    try:
+        return pool.submit(next, source, _END)
+    except RuntimeError:
+        raise YaoheError("not_ready", "the engine was stopped") from None

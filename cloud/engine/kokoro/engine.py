@@ -96,7 +96,7 @@ class KokoroEngine:
         """Wait for running pieces and let the model go."""
         pool, self._pool, self._model = self._pool, None, None
         if pool is not None:
-            await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+            await asyncio.to_thread(pool.shutdown)
 
     def synthesize(self, job: Job) -> AsyncGenerator[Chunk, None]:
         """Speak a job, a chunk per piece."""

@@ -120,7 +120,7 @@ class ReferenceEngine:
         pool, self._pool = self._pool, None
         package, self._package = self._package, None
         if pool is not None:
-            await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+            await asyncio.to_thread(pool.shutdown)
         if package is not None:
             await asyncio.to_thread(package.close)
 
