@@ -142,7 +142,7 @@ protocol: setup ## write the code of cloud/worker/synthesizer.proto anew
 	  --grpc_python_out=. cloud/worker/synthesizer.proto
 
 .PHONY: bench
-bench: setup ## measure: tables, and bench-out/NAME.json (ONLY=name for one)
+bench: setup $(if $(filter engine,$(ONLY)),setup-distill reference) ## measure: tables, and bench-out/NAME.json (ONLY=name for one)
 	$(BIN)/python tests/bench/run.py $(ONLY)
 
 .PHONY: demo
