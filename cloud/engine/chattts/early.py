@@ -92,9 +92,9 @@ class EarlyStream:
 
     def take(self) -> Piece:
         """The steps that wait, for the vocoder."""
-        waiting = [self._vocoder.nothing(), *self._waiting]
-        self._waiting = []
-        return Piece(self._stream, torch.cat(waiting), is_last=self._is_ended)
+        waiting, self._waiting = self._waiting, []
+        hidden = torch.cat(waiting) if waiting else self._vocoder.nothing()
+        return Piece(self._stream, hidden, is_last=self._is_ended)
 
     def preview(self) -> Piece | None:
         """What to ask the vocoder beside, if the exact sound is not there yet."""

@@ -97,7 +97,7 @@ class Vocoder:
 
     def nothing(self) -> Tensor:
         """No steps, in the form in which steps come."""
-        return torch.empty(0, self._width)
+        return torch.empty(0, self._width, device=self._device)
 
     def speak(self, pieces: Sequence[Piece]) -> list[Samples]:
         """Speak the new steps of several streams in one call.
@@ -116,7 +116,7 @@ class Vocoder:
             [piece.is_last for piece in pieces],
         )
         with torch.inference_mode():
-            steps = torch.cat([piece.hidden for piece in pieces]).to(self._device)
+            steps = torch.cat([piece.hidden.to(self._device) for piece in pieces])
             if self._codes is not None:
                 steps = self._codes(steps)
             sound = self._vocos(self._decoder(steps, run), run).cpu()
