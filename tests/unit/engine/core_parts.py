@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import random
 import tempfile
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
 
 from cloud.engine.chattts.assets import Assets, load
+from cloud.engine.chattts.linear import DType
 from cloud.engine.chattts.request import Made, Request, Ticket
 from cloud.engine.chattts.runner import Runner
-from cloud.engine.chattts.sampler import Draws, Sampling
+from cloud.engine.chattts.sampler import Sampling
 from cloud.engine.chattts.scheduler import Scheduler
 from cloud.engine.chattts.sequence import Prompt
 from cloud.engine.chattts.slots import token_bytes
@@ -30,11 +30,11 @@ def tiny() -> Assets:
     return load(build(folder, "tiny"))
 
 
-def runner(tokens: int = 4096, assets: Assets | None = None) -> Runner:
+def runner(tokens: int = 4096, dtype: DType = "fp32") -> Runner:
     """A runner with a cache for so many tokens."""
-    assets = assets or tiny()
-    each = token_bytes(assets.shape, torch.float32)
-    return Runner(assets, budget_bytes=tokens * each)
+    kind = torch.bfloat16 if dtype == "bf16" else torch.float32
+    each = token_bytes(tiny().shape, kind)
+    return Runner(tiny(), budget_bytes=tokens * each, dtype=dtype)
 
 
 def a_request(number: int, steps: int | None = None, prompt: int = 0) -> Request:
@@ -93,14 +93,3 @@ def alone(model: Runner, request: Request) -> Result:
 def is_same(one: Result, other: Result) -> bool:
     """Whether two results are the same to the last bit."""
     return one[0] == other[0] and torch.equal(one[1], other[1])
-
-
-def forced(codes: Iterable[int]) -> object:
-    """A way of drawing that gives every row the next of these codes."""
-    source = iter(codes)
-
-    def choose(logits: torch.Tensor, rows: Sequence[Draws]) -> list[list[int]]:
-        code = next(source)
-        return [[code] * logits.shape[1] for _ in rows]
-
-    return choose

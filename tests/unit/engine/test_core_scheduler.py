@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="it comes with the extra engine")
 
+from cloud.engine.chattts.linear import DType  # noqa: E402
 from cloud.engine.chattts.request import Request, Ticket  # noqa: E402
 from cloud.engine.chattts.sampler import Sampling  # noqa: E402
 from cloud.engine.chattts.scheduler import (  # noqa: E402
@@ -57,6 +58,18 @@ def test_a_request_is_the_same_in_any_company_and_order(
         kept.step()
     for number, ticket in tickets.items():
         assert is_same(kept.result(ticket), solo(number))
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "int8"])
+def test_smaller_numbers_keep_the_promise_too(dtype: DType) -> None:
+    kept = Kept(Scheduler(runner(2048, dtype=dtype), rows=5, prompt_tokens=9))
+    tickets = [kept.scheduler.submit(a_request(number)) for number in range(8)]
+    kept.run()
+    for number, ticket in enumerate(tickets):
+        by_itself = alone(runner(2048, dtype=dtype), a_request(number))
+        assert is_same(kept.result(ticket), by_itself)
+        # They are other sounds, which is why nobody gets them unasked.
+        assert not is_same(by_itself, solo(number))
 
 
 def test_a_seed_and_a_parameter_make_a_difference() -> None:
