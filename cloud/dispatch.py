@@ -19,6 +19,7 @@ import numpy as np
 
 from cloud.engine.base import (
     Chunk,
+    Drawing,
     Engine,
     HasWorkers,
     Job,
@@ -147,6 +148,12 @@ class Dispatch:
             volume=request.volume,
             seed=request.seed,
             deadline=began + self._patience_s(request),
+            drawing=Drawing(
+                request.temperature,
+                request.top_p,
+                request.top_k,
+                request.repetition_penalty,
+            ),
         )
         origin = self.engine.origin(job.voice, job.dialect)
         speech = self._cached(job, receipt, origin)
@@ -303,4 +310,4 @@ def _key(job: Job, origin: Origin) -> Hashable:
         pitch=job.pitch,
         volume=job.volume,
     )
-    return (phrase, origin.sha256, job.seed, job.text)
+    return (phrase, origin.sha256, job.seed, job.drawing, job.text)

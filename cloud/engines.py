@@ -132,6 +132,7 @@ def _chattts(settings: CloudSettings) -> Engine:
         threads=settings.engine.threads,
         has_graphs=asked.graphs,
         is_refined=asked.refine,
+        has_markup=asked.markup,
         patience_s=asked.patience_s,
         warm_up=asked.warm_up,
         sha256=asked.sha256,

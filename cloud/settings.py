@@ -64,6 +64,8 @@ class ChatTtsSettings(Section):
         prompt_tokens: Prompt tokens that one step takes on.
         cache_mib: Memory for keys and values, MiB; 120 KiB a token in fp32.
         refine: Whether the model first sets breaks into a text.
+        markup: Whether ``[laugh]``, ``[uv_break]`` and ``[lbreak]`` in a text are
+            meant; else they are silent.
         patience_s: Seconds after which a step counts as hung.
         warm_up: Common sentences spoken before it is ready.
     """
@@ -79,6 +81,7 @@ class ChatTtsSettings(Section):
     prompt_tokens: int = Field(32, ge=1, le=4096)
     cache_mib: int = Field(4096, ge=1)
     refine: bool = False
+    markup: bool = False
     patience_s: float = Field(60.0, gt=0)
     warm_up: int = Field(100, ge=0, le=100)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,27 @@ from common.text.symbols import Symbol
 
 Chunk = NDArray[np.float32]
 """Samples in [-1, 1], shape [n], 24 kHz."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How an engine that draws random numbers draws them; None is its own choice.
+
+    Attributes:
+        temperature: 0 takes the most probable always.
+        top_p: Least probability that the kept ones have together.
+        top_k: Most that are kept.
+        repetition_penalty: Weakens what came before.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """What was asked for, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -40,6 +61,7 @@ class Job:
         volume: Gain in decibels.
         seed: For engines that draw random numbers; None lets the engine choose.
         deadline: Monotonic second before which the first sound is due, or None.
+        drawing: For engines that draw random numbers.
     """
 
     utterance: str
@@ -51,6 +73,7 @@ class Job:
     volume: float = 0.0
     seed: int | None = None
     deadline: float | None = None
+    drawing: Drawing = Drawing()
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:

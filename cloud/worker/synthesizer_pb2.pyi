@@ -49,7 +49,7 @@ class Origin(_message.Message):
     def __init__(self, engine: _Optional[str] = ..., pack: _Optional[str] = ..., sha256: _Optional[str] = ..., verified: _Optional[bool] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("utterance", "reading", "voice", "dialect", "speed", "pitch", "volume", "seed", "patience_s")
+    __slots__ = ("utterance", "reading", "voice", "dialect", "speed", "pitch", "volume", "seed", "patience_s", "temperature", "top_p", "top_k", "repetition_penalty")
     UTTERANCE_FIELD_NUMBER: _ClassVar[int]
     READING_FIELD_NUMBER: _ClassVar[int]
     VOICE_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,10 @@ class Job(_message.Message):
     VOLUME_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
+    TEMPERATURE_FIELD_NUMBER: _ClassVar[int]
+    TOP_P_FIELD_NUMBER: _ClassVar[int]
+    TOP_K_FIELD_NUMBER: _ClassVar[int]
+    REPETITION_PENALTY_FIELD_NUMBER: _ClassVar[int]
     utterance: str
     reading: Reading
     voice: str
@@ -68,7 +72,11 @@ class Job(_message.Message):
     volume: float
     seed: int
     patience_s: float
-    def __init__(self, utterance: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., voice: _Optional[str] = ..., dialect: _Optional[str] = ..., speed: _Optional[float] = ..., pitch: _Optional[float] = ..., volume: _Optional[float] = ..., seed: _Optional[int] = ..., patience_s: _Optional[float] = ...) -> None: ...
+    temperature: float
+    top_p: float
+    top_k: int
+    repetition_penalty: float
+    def __init__(self, utterance: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., voice: _Optional[str] = ..., dialect: _Optional[str] = ..., speed: _Optional[float] = ..., pitch: _Optional[float] = ..., volume: _Optional[float] = ..., seed: _Optional[int] = ..., patience_s: _Optional[float] = ..., temperature: _Optional[float] = ..., top_p: _Optional[float] = ..., top_k: _Optional[int] = ..., repetition_penalty: _Optional[float] = ...) -> None: ...
 
 class Reading(_message.Message):
     __slots__ = ("text", "dialect", "spoken", "syllables", "surface", "units", "symbols", "spans")

@@ -16,10 +16,11 @@ from typing import Any, cast
 import grpc
 import numpy as np
 
-from cloud.engine.base import Chunk, Job, Origin
+from cloud.engine.base import Chunk, Drawing, Job, Origin
 from cloud.worker import synthesizer_pb2 as pb
 from common.errors import Code, YaoheError, quoted
 from common.protocol.synthesis import (
+    DRAWING_BOUNDS,
     MAX_NAME_CHARACTERS,
     MAX_PITCH_SEMITONES,
     MAX_SPEED,
@@ -97,6 +98,7 @@ def message_of(job: Job) -> pb.Job:
         volume=job.volume,
         seed=job.seed,
         patience_s=left,
+        **vars(job.drawing),
     )
 
 
@@ -133,7 +135,20 @@ def job_of(message: pb.Job) -> Job:
         volume=message.volume,
         seed=message.seed if message.HasField("seed") else None,
         deadline=deadline,
+        drawing=_drawing(message),
     )
+
+
+def _drawing(message: pb.Job) -> Drawing:
+    """How codes are drawn; what is absent is the engine's choice."""
+    given = {
+        name: getattr(message, name)
+        for name in DRAWING_BOUNDS
+        if message.HasField(name)
+    }
+    for name, value in given.items():
+        _require(name, value, *DRAWING_BOUNDS[name])
+    return Drawing(**given)
 
 
 def _reading(message: pb.Reading) -> Reading:

@@ -55,6 +55,13 @@ MAX_PITCH_SEMITONES = 12.0
 """Largest shift of the whole request, up or down."""
 MIN_VOLUME_DB, MAX_VOLUME_DB = -24.0, 12.0
 MAX_SEED = 2**32 - 1
+DRAWING_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "temperature": (0.0, 2.0),
+    "top_p": (0.01, 1.0),
+    "top_k": (1, 64),
+    "repetition_penalty": (0.5, 2.0),
+}
+"""Least and most of what tells an engine how to draw."""
 MAX_DEADLINE_MS = 600_000
 
 MODEL_ALIASES = re.compile(r"tts-1(-hd)?(-\d+)?|gpt-[a-z0-9.-]{1,32}-tts(-[0-9-]+)?")
@@ -109,6 +116,12 @@ Number = Annotated[float, BeforeValidator(_plain_number)]
 Integer = Annotated[int, BeforeValidator(_plain_number)]
 
 
+def _bounded(name: str) -> Any:
+    """The bounds of a parameter of drawing."""
+    least, most = DRAWING_BOUNDS[name]
+    return Field(ge=least, le=most)
+
+
 class SpeechRequest(BaseModel):
     """What to say and how; build it with :func:`parse_speech`.
 
@@ -131,6 +144,11 @@ class SpeechRequest(BaseModel):
         context: What ambiguous forms are about, such as ``price`` or ``date``; one of
             ``common.text.say_as.CONTEXTS``.
         ssml: Whether the input is marked up.
+        temperature: For engines that draw, as the next three; None lets the engine
+            choose. 0 takes the most probable always.
+        top_p: Least probability that the kept codes have together.
+        top_k: Most codes that are kept.
+        repetition_penalty: Weakens codes that came before.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -156,6 +174,10 @@ class SpeechRequest(BaseModel):
     volume: Annotated[Number, Field(ge=MIN_VOLUME_DB, le=MAX_VOLUME_DB)] = 0.0
     context: Annotated[Text, Field(max_length=MAX_NAME_CHARACTERS)] | None = None
     ssml: bool = False
+    temperature: Annotated[Number, _bounded("temperature")] | None = None
+    top_p: Annotated[Number, _bounded("top_p")] | None = None
+    top_k: Annotated[Integer, _bounded("top_k")] | None = None
+    repetition_penalty: Annotated[Number, _bounded("repetition_penalty")] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -68,6 +68,13 @@ def test_the_same_seed_is_the_same_sound_alone_and_in_company(
             assert spoken(alone, text, seed=number).content == together[number]
 
 
+def test_each_caller_says_how_codes_are_drawn(cloud: Cloud) -> None:
+    ways = ({}, {"temperature": 2.0}, {"top_k": 3}, {"repetition_penalty": 2.0})
+    sounds = [spoken(cloud, TEXT, seed=1, **way) for way in ways]
+    assert [answer.status_code for answer in sounds] == [200] * len(ways)
+    assert len({answer.content for answer in sounds}) == len(ways)
+
+
 def test_it_counts_its_steps_and_tokens(cloud: Cloud) -> None:
     spoken(cloud, "下上七")
     steps = metric(cloud, "yaohe_cloud_engine_steps_total")

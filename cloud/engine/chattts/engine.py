@@ -216,7 +216,7 @@ class ChatTtsEngine:
             seed=_seed(job),
             gain=10.0 ** (job.volume / 20),
             is_refined=self._options.is_refined,
-            sampling=self._options.sampling,
+            sampling=replace(self._options.sampling, **job.drawing.asked()),
         )
         async with aclosing(self._spoken(loaded, said, manner)) as chunks:
             async for chunk in chunks:

@@ -67,7 +67,14 @@ async def test_the_same_words_are_answered_from_memory(
 
 @pytest.mark.parametrize(
     "more",
-    [{"voice": "man"}, {"speed": 1.5}, {"pitch": 1}, {"volume": -3}, {"seed": 7}],
+    [
+        {"voice": "man"},
+        {"speed": 1.5},
+        {"pitch": 1},
+        {"volume": -3},
+        {"seed": 7},
+        {"temperature": 0.5},
+    ],
     ids=str,
 )
 async def test_other_words_are_not_answered_from_memory(

@@ -83,6 +83,10 @@ def test_a_job_cut_short_is_a_job_or_an_error(end: int) -> None:
         ("pitch", math.inf),
         ("volume", 1000.0),
         ("patience_s", -1.0),
+        ("temperature", math.nan),
+        ("top_p", 0.0),
+        ("top_k", 0),
+        ("repetition_penalty", 100.0),
     ],
 )
 def test_a_value_out_of_bounds_is_named(name: str, value: object) -> None:
