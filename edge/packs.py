@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 from common.audio.pcm import Pcm
 from common.audio.provenance import AigcLabel, Provenance
 from common.errors import YaoheError
-from common.text import RULES_VERSION
+from common.text import RULES_VERSION, Lexicon
 from common.text.symbols import TABLE_VERSION, Symbol
 from common.voice.bases import Bases, among
 from common.voice.pack import dialect_directories, load_pack, starter_directory
 
 if TYPE_CHECKING:
     from common.trust.envelope import Keyring
+    from common.voice.speak import Speaker
 
 ENGINE = "packed"
 """Name of the engine in provenances."""
@@ -64,6 +65,7 @@ class LoadedPack:
         quality: Rank, 0 to 100.
         is_verified: Whether its signature, or the wheel's, vouches for it.
         voice: What speaks.
+        lexicon: Words that it has readings of its own for.
     """
 
     name: str
@@ -71,6 +73,16 @@ class LoadedPack:
     quality: int
     is_verified: bool
     voice: Voice
+    lexicon: Lexicon = Lexicon()  # noqa: RUF009 - it is frozen
+
+    @classmethod
+    def of(cls, speaker: Speaker) -> LoadedPack:
+        """A pack that something vouches for, loaded."""
+        pack = speaker.pack
+        return cls(
+            *(pack.label, pack.sha256, pack.manifest.quality, True, speaker),
+            speaker.lexicon,
+        )
 
     def can(self, voice: str, dialect: str) -> bool:
         """Whether it speaks a dialect in a voice."""
@@ -139,6 +151,14 @@ class Packs:
         own = (*self._active, *self.dialects)
         return came or next((p for p in own if p.can(voice, dialect)), None)
 
+    @property
+    def lexicon(self) -> Lexicon:
+        """All packs' own words; the preferred pack's win."""
+        found = Lexicon()
+        for pack in self.loaded:
+            found = found.over(pack.lexicon)
+        return found
+
     def last(self, dialect: str) -> LoadedPack | None:
         """The pack of the software's own that speaks a dialect, if there is one."""
         own = (*((self.starter,) if self.starter else ()), *self.dialects)
@@ -176,8 +196,7 @@ def load(
         YaoheError: ``pack_invalid`` with the reason.
     """
     pack = load_pack(directory, trusted=is_trusted, keyring=keyring)
-    speaker = bases.speaker(pack)
-    return LoadedPack(pack.label, pack.sha256, pack.manifest.quality, True, speaker)
+    return LoadedPack.of(bases.speaker(pack))
 
 
 def own_directories(active: Path | None = None) -> tuple[Path, ...]:

@@ -37,8 +37,8 @@ class Read:
     Attributes:
         reading: What will be said.
         symbols_sha256: Digest of its symbols.
-        lexicon_sha256: Digest of the store lexicon that decided some of it; empty where
-            none did.
+        lexicon_sha256: Digest of the lexicon, the store's or the packs', that decided
+            some of it; empty where none did.
     """
 
     reading: Reading
@@ -83,13 +83,23 @@ class Readings:
         """
         self._capacity = capacity
         self._file = lexicon
+        self._beneath = Lexicon()
+        self._both: tuple[str, Lexicon] = ("", Lexicon())
         self._known: OrderedDict[Asked, Read] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._known)
 
+    def use(self, beneath: Lexicon) -> None:
+        """Take the packs' own words; the store's win over them.
+
+        Args:
+            beneath: The words.
+        """
+        self._beneath, self._both = beneath, ("", Lexicon())
+
     def lexicon_sha256(self, reading: Reading) -> str:
-        """Say which store lexicon a reading needs.
+        """Say which lexicon a reading needs.
 
         Args:
             reading: A reading made here just now.
@@ -101,7 +111,15 @@ class Readings:
 
     @property
     def _lexicon(self) -> Lexicon | None:
-        return None if self._file is None else self._file.current()
+        own = Lexicon() if self._file is None else self._file.current()
+        if not own.digest and not self._beneath.digest:
+            return None
+        # Lexica are put together once, not for every text.
+        digest, both = self._both
+        if digest != own.digest or not both.digest:
+            both = own.over(self._beneath)
+            self._both = own.digest, both
+        return both
 
     async def read(
         self,

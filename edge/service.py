@@ -284,6 +284,7 @@ class Service:
             if self._given is None:
                 self.packs = await asyncio.to_thread(self._load_packs)
                 self._policy = self._make_policy()
+            self.readings.use(self.packs.lexicon)
             spoken = {one for each in self.packs.loaded for one in each.voice.dialects}
             await asyncio.to_thread(_warm_up, spoken | {DEFAULT_DIALECT})
             self.clock.load()
@@ -312,6 +313,7 @@ class Service:
     def _switch(self, came: Speaking) -> None:
         """Let other packs speak from the next utterance on."""
         self.packs = self.packs.switched(came)
+        self.readings.use(self.packs.lexicon)
         self._policy = self._make_policy()
         log.info("packs in use: %s", ", ".join(p.name for p in self.packs.loaded))
 

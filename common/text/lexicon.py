@@ -87,6 +87,24 @@ class Lexicon:
         for match in pattern.finditer(text, start, end):
             yield match.start(), match.end(), entries[match[0].lower()]
 
+    def over(self, beneath: Lexicon) -> Lexicon:
+        """Put these words over another lexicon's.
+
+        Args:
+            beneath: Whose words hold where this lexicon has none.
+
+        Returns:
+            Both as one.
+        """
+        if not beneath.digest or not self.digest:
+            return self if self.digest else beneath
+        words = {
+            dialect: {**beneath.words.get(dialect, {}), **self.words.get(dialect, {})}
+            for dialect in DIALECTS
+        }
+        both = f"{self.digest} {beneath.digest}"
+        return Lexicon(words, hashlib.sha256(both.encode()).hexdigest())
+
     @classmethod
     def parse(cls, text: str) -> Lexicon:
         """Read a lexicon file's text.

@@ -43,7 +43,7 @@ def measure(speaker: Speaker, text: str, voice: str, dialect: str) -> Measured:
     Raises:
         YaoheError: ``pack_invalid`` where the sound is empty or not finite.
     """
-    symbols = read(text, dialect).symbols
+    symbols = read(text, dialect, lexicon=speaker.lexicon).symbols
     chunks = list(speaker.speak(symbols, voice=voice, dialect=dialect))
     sound = np.concatenate(chunks) if chunks else np.zeros(0, np.float32)
     if not sound.size or not np.isfinite(sound).all():

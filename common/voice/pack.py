@@ -22,6 +22,7 @@ from common.protocol.manifest import (
     pack_digest,
     parse_manifest,
 )
+from common.text.lexicon import Lexicon
 from common.text.symbols import TABLE_SIZE, TABLE_VERSION
 from common.voice.source import HOP
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 UNSIGNED = "bad_signature"
 """Reason of a refusal, for programs: nobody whom this machine trusts has signed."""
+MAX_LEXICON_BYTES = 1 << 20
 READ_BLOCK = 1 << 20
 """Bytes read at once while hashing."""
 
@@ -74,6 +76,27 @@ class Pack:
                 "pack_invalid", f"{self.label} has no contours for {missing[0]}"
             )
         return table
+
+    def lexicon(self) -> Lexicon:
+        """Words that it has readings of its own for, in the dialects it speaks.
+
+        Raises:
+            YaoheError: ``pack_invalid`` with the wrong line.
+        """
+        manifest = self.manifest
+        if manifest.lexicon is None:
+            return Lexicon()
+        if manifest.files[manifest.lexicon].size > MAX_LEXICON_BYTES:
+            raise YaoheError("pack_invalid", f"{self.label} has too many words")
+        try:
+            text = _content(self.directory / manifest.lexicon).decode()
+            found = Lexicon.parse(text)
+        except UnicodeDecodeError:
+            raise YaoheError("pack_invalid", f"{self.label}: no UTF-8 text") from None
+        except YaoheError as error:
+            raise YaoheError("pack_invalid", f"{self.label}: {error.message}") from None
+        spoken = {d: w for d, w in found.words.items() if d in manifest.dialects}
+        return Lexicon(spoken, found.digest)
 
 
 def starter_directory() -> Path:

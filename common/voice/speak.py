@@ -29,6 +29,7 @@ class Speaker:
         pack: The pack.
         provider: Where its networks run, ``cpu`` or ``cuda``.
         base: Whose networks it speaks with; None where they are its own.
+        lexicon: Words that the pack has readings of its own for.
     """
 
     def __init__(
@@ -51,11 +52,12 @@ class Speaker:
 
         Raises:
             YaoheError: ``pack_invalid`` where the pack has no weights and ``base`` is
-                not what it stands on, where its table of contours is none, or where the
-                runtime cannot load its weights.
+                not what it stands on, where its table of contours or its lexicon is
+                none, or where the runtime cannot load its weights.
         """
         self.pack = pack
         self.base = base
+        self.lexicon = pack.lexicon()
         table = pack.contours()
         self._accents = {
             name: Accent(name, table.dialects[name])

@@ -37,4 +37,4 @@ def try_out(directory: Path, bases: Bases) -> LoadedPack:
                 measure(speaker, SENTENCE, voice, dialect)
     except YaoheError as error:
         raise Refused("trial_failed", error.message) from None
-    return LoadedPack(pack.label, pack.sha256, pack.manifest.quality, True, speaker)
+    return LoadedPack.of(speaker)

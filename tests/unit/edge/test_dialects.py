@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -13,8 +14,10 @@ from common.audio.pcm import Pcm
 from common.errors import YaoheError
 from common.protocol.synthesis import parse_speech
 from common.speech import Speech, new_utterance
+from common.text import Lexicon, LexiconFile
 from edge.api.app import create_app
 from edge.packs import LoadedPack, Packs
+from edge.readings import Readings
 from edge.service import Service
 from edge.settings import EdgeSettings, PolicySettings
 from tests.unit.edge.conftest import MakeBox
@@ -143,3 +146,29 @@ def test_a_bad_dialect_pack_in_the_wheel_leaves_the_others(
     monkeypatch.setattr("edge.packs.dialect_directories", lambda: folders)
     loaded = load_dialects(Bases(among([starter_directory()])))
     assert [one.voice.dialects for one in loaded] == [("gd",), ("sc",)]
+
+
+async def test_words_of_a_pack_are_read_and_the_shops_own_win(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    readings = Readings(10, LexiconFile(own))
+    text = "盖碗茶"
+    plain = (await readings.read(text, "sc")).reading.syllables
+    readings.use(Lexicon.parse("盖碗\tgai4 wan4\tsc"))
+    found = await readings.read(text, "sc")
+    assert found.reading.syllables[:2] == ("gai4", "wan4") != plain[:2]
+    assert found.lexicon_sha256 == readings.lexicon_sha256(found.reading) != ""
+    own.write_text("盖碗\tgai4 wan1\tsc", "utf-8")
+    assert (await readings.read(text, "sc")).reading.syllables[:2] == ("gai4", "wan1")
+    own.unlink()
+    readings.use(Lexicon())
+    found = await readings.read(text, "sc")
+    assert (found.reading.syllables, found.lexicon_sha256) == (plain, "")
+
+
+async def test_a_pack_that_comes_brings_its_words(make_box: MakeBox) -> None:
+    words = Lexicon.parse("盖碗\tgai4 wan4\tsc")
+    box = await make_box(TinyVoice())
+    plain = pack(TinyVoice(dialects=("sc",)), "sc@1")
+    box._switch({("woman", "sc"): replace(plain, lexicon=words)})
+    speech, _ = await speak(box, input="盖碗", dialect="sc")
+    assert speech.receipt.reading.syllables == ("gai4", "wan4")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -102,8 +103,6 @@ def test_the_table_decides_how_the_same_symbols_sound(
         tone["anywhere"] = tone["last"] = tone["first"] = [50, 50, 50]
 
     def take(values: dict[str, Any]) -> None:
-        import hashlib
-
         data = json.dumps(table).encode()
         (tmp_path / "flat" / "contours.json").write_bytes(data)
         digest = hashlib.sha256(data).hexdigest()
@@ -182,3 +181,37 @@ def test_a_table_without_the_dialect_of_the_pack_is_refused(
     folder = edited(source, tmp_path / "more", more)
     with pytest.raises(YaoheError, match="no contours for zz"):
         bases.speaker(pack(folder))
+
+
+def with_words(values: dict[str, Any], folder: Path, text: bytes) -> None:
+    """Put a lexicon into a pack."""
+    (folder / "lexicon.tsv").write_bytes(text)
+    digest = hashlib.sha256(text).hexdigest()
+    values["files"]["lexicon.tsv"] = {"sha256": digest, "size": len(text)}
+    values |= {"lexicon": "lexicon.tsv", "golden": []}
+
+
+def test_a_pack_brings_words_of_its_own_for_its_own_dialects(
+    bases: Bases, tmp_path: Path
+) -> None:
+    source = starter_directory().parent / "dialects" / "sc"
+    text = "盖碗\tgai4 wan3\tsc\n盖碗\tgoi3 wun2\tgd\n".encode()
+    folder = tmp_path / "words"
+    made = pack(edited(source, folder, lambda v: with_words(v, folder, text)))
+    lexicon = bases.speaker(made).lexicon
+    assert list(lexicon.words) == ["sc"]
+    assert read("盖碗", "sc", lexicon=lexicon).syllables == ("gai4", "wan3")
+
+
+@pytest.mark.parametrize(
+    "text", [b"one field", b"\xff\xfe", "盖\tthis is none".encode()]
+)
+def test_a_lexicon_that_is_none_is_refused(
+    bases: Bases, tmp_path: Path, text: bytes
+) -> None:
+    source = starter_directory().parent / "dialects" / "sc"
+    folder = tmp_path / "words"
+    made = pack(edited(source, folder, lambda v: with_words(v, folder, text)))
+    with pytest.raises(YaoheError, match="yaohe-woman-sc") as refused:
+        bases.speaker(made)
+    assert refused.value.code == "pack_invalid"
