@@ -111,8 +111,9 @@ class PlainFormatter(logging.Formatter):
         return line
 
 
-_CHATTY = ("httpcore", "httpx")
-"""Libraries that log each call of ours at info; a probe would fill the log."""
+_CHATTY = ("httpcore", "httpx", "tuf")
+"""Libraries that log at info what is no news: each call of ours, each key of several
+that did not sign."""
 
 
 def set_up(

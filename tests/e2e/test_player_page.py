@@ -148,3 +148,20 @@ async def test_what_cannot_be_spoken_is_said_in_words(box: Box) -> None:
         await browser.js("yaohe.say('。。。')")
         told = await browser.until("document.querySelector('#error').textContent")
         assert "nothing to say" in told
+
+
+async def test_a_guarded_box_plays_for_a_page_that_shows_its_token(
+    tmp_path: Path,
+) -> None:
+    with running_box(tmp_path, HTTP__TOKEN="of-the-shop") as guarded:
+        async with page(ALLOWED) as browser:
+            await browser.open(guarded.address + "/player")
+            told = await browser.until("document.querySelector('#error').textContent")
+            assert "/player?token=" in told
+        async with page(ALLOWED) as browser:
+            await browser.open(guarded.address + "/player?token=of-the-shop")
+            await browser.until(
+                "document.querySelector('#line').dataset.state === 'on'"
+            )
+            await browser.js("yaohe.say('你好')")
+            assert (await browser.until("yaohe.state.ends[0]"))["samples"] > 0

@@ -78,9 +78,10 @@ def test_the_least_level_is_kept() -> None:
     assert stream.getvalue() == ""
 
 
-def test_a_probe_by_http_is_no_event() -> None:
+@pytest.mark.parametrize("library", ["httpx", "tuf.api._payload"])
+def test_what_a_library_does_all_the_time_is_no_event(library: str) -> None:
     stream = io.StringIO()
     log.set_up("info", "plain", stream)
-    logging.getLogger("httpx").info("HTTP Request: GET")
-    logging.getLogger("httpx").warning("worth a line")
+    logging.getLogger(library).info("HTTP Request: GET")
+    logging.getLogger(library).warning("worth a line")
     assert stream.getvalue().count("\n") == 1
