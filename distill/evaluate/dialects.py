@@ -14,7 +14,7 @@ from typing import Any
 
 from common.text import read
 from common.text.mandarin import words_of
-from distill.evaluate import tones
+from distill.evaluate import syllables, tones
 from distill.evaluate.sentences import Studio
 from distill.evaluate.systems import PLAIN, Learnt, Manner, System
 from distill.judge.score import Score, distance, total, understood
@@ -46,14 +46,14 @@ def tones_of(
     Returns:
         Correlation, tones told apart, variation, each tone as drawn, lengths.
     """
-    said: list[tones.Spoken] = []
+    said: list[syllables.Spoken] = []
     manner = Manner(dialect)
     for text in sentences:
         symbols = read(text, dialect).symbols
         kept = studio.spoken(student, text, voice, manner)
         spans = student.speaker.symbol_spans(symbols, voice=voice, dialect=dialect)
         hz = studio.hearing.pitch(kept)
-        said += tones.syllables(symbols, spans, hz, dialect)
+        said += syllables.spoken(symbols, spans, hz, dialect)
         studio.advance()
     found = tones.heard(said, dialect)
     lines = tones.drawn(found)
@@ -66,7 +66,7 @@ def tones_of(
         "step_semitones": round(found.step, 2),
         "fall_semitones_per_s": round(found.fall, 2),
         "variation": tones.variation(found, lines),
-        "checked": tones.checked(said),
+        "checked": syllables.checked(said),
         "tones": lines,
     }
 
@@ -115,22 +115,22 @@ def chengdu_segments(
         Syllables of such words, and their error in both.
     """
     lost = {"sc": 0, "zh": 0}
-    syllables = left_out = 0
+    judged = left_out = 0
     for text in sentences:
         agree = agreeing(text)
         if agree is None:
             left_out += 1
             continue
-        syllables += sum(agree)
+        judged += sum(agree)
         for system, dialect in ((student, "sc"), (mandarin, "zh")):
             kept = studio.spoken(system, text, voice, Manner(dialect))
             right = understood(text, studio.hearing.text(kept))
             lost[dialect] += sum(a and not b for a, b in zip(agree, right, strict=True))
     return {
-        "syllables": syllables,
+        "syllables": judged,
         "sentences_left_out": left_out,
-        "syllable_error": round(lost["sc"] / max(1, syllables), 4),
-        "mandarin_syllable_error": round(lost["zh"] / max(1, syllables), 4),
+        "syllable_error": round(lost["sc"] / max(1, judged), 4),
+        "mandarin_syllable_error": round(lost["zh"] / max(1, judged), 4),
     }
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from common.text import read
 from common.text.symbols import PAUSES, Symbol
 from common.voice.accent import phrases_of
-from distill.evaluate import tones
+from distill.evaluate import syllables, tones
 from distill.evaluate.dialects import agreeing
 
 SENTENCES = {
@@ -42,24 +42,24 @@ def sung(
     for phrase in phrases_of(symbols, dialect):
         begins = phrase[0].begin * SYMBOL_S
         for each in phrase:
-            if each.tone not in tones.FULL_TONES[dialect]:
+            if each.tone not in syllables.FULL_TONES[dialect]:
                 continue
             first = round(each.begin * SYMBOL_S * 100)
             last = round(each.end * SYMBOL_S * 100)
             where = np.linspace(0, 1, last - first)
             said = 1 if each.tone == wrong else each.tone
-            levels = np.interp(where, tones.POINTS, tones.target(dialect, said))
+            levels = np.interp(where, syllables.POINTS, tones.target(dialect, said))
             seconds = np.arange(first, last) / 100 - begins
             curve[first:last] = 200 * 2 ** ((STEP * levels + fall * seconds) / 12)
     return [float(value) for value in curve]
 
 
 def heard(dialect: str, fall: float = 0.0, wrong: int = 0) -> tones.Heard:
-    said: list[tones.Spoken] = []
+    said: list[syllables.Spoken] = []
     for text in SENTENCES[dialect]:
         symbols = read(text, dialect).symbols
         hz = sung(symbols, dialect, fall, wrong)
-        said += tones.syllables(symbols, spans_of(symbols), hz, dialect)
+        said += syllables.spoken(symbols, spans_of(symbols), hz, dialect)
     return tones.heard(said, dialect)
 
 
@@ -83,18 +83,18 @@ def test_a_tone_that_sounds_like_another_is_confused_with_it() -> None:
 
 
 def test_a_monotone_voice_has_no_tones() -> None:
-    said: list[tones.Spoken] = []
+    said: list[syllables.Spoken] = []
     random = np.random.default_rng(1)
     for text in SENTENCES["sc"]:
         symbols = read(text, "sc").symbols
         hz = [200 * 2 ** (random.normal() / 24) for _ in range(len(symbols) * 8)]
-        said += tones.syllables(symbols, spans_of(symbols), hz, "sc")
+        said += syllables.spoken(symbols, spans_of(symbols), hz, "sc")
     assert abs(tones.correlation(tones.heard(said, "sc"))) < 0.4
 
 
 def test_syllables_without_voice_are_not_judged() -> None:
     symbols = read("欢迎光临。", "sc").symbols
-    said = tones.syllables(symbols, spans_of(symbols), [0.0] * 200, "sc")
+    said = syllables.spoken(symbols, spans_of(symbols), [0.0] * 200, "sc")
     assert [each.points.size for each in said] == [0, 0, 0, 0]
     assert [each.place for each in said] == ["first", "inside", "inside", "last"]
 
@@ -105,7 +105,7 @@ def test_an_octave_error_of_the_tracker_is_left_out() -> None:
     third = phrases_of(symbols, "sc")[0][2]
     first, last = (round(at * SYMBOL_S * 100) for at in (third.begin, third.end))
     hz[first:last] = [4 * value for value in hz[first:last]]
-    said = tones.syllables(symbols, spans_of(symbols), hz, "sc")
+    said = syllables.spoken(symbols, spans_of(symbols), hz, "sc")
     found = tones.heard(said, "sc")
     assert (found.unjudged, len(found.syllables)) == (1, 7)
 
@@ -122,14 +122,14 @@ def test_a_tone_is_drawn_with_its_places_and_a_copy_has_no_variation() -> None:
 def test_checked_syllables_are_measured_inside_phrases() -> None:
     symbols = read("十二蚊一盒十二蚊一盒。", "gd").symbols
     spans = spans_of(symbols)
-    said = tones.syllables(symbols, spans, [200.0] * 500, "gd")
-    found = tones.checked(said)
+    said = syllables.spoken(symbols, spans, [200.0] * 500, "gd")
+    found = syllables.checked(said)
     # 十 一 盒 十 一 are checked and not last.
     assert found["syllables"] == 5
     assert found["ratio"] == pytest.approx(
         found["checked_ms"] / found["others_ms"], abs=1e-2
     )
-    assert tones.checked([]) == {}
+    assert syllables.checked([]) == {}
 
 
 def test_words_agree_where_all_their_segments_do() -> None:
