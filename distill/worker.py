@@ -12,7 +12,6 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from common.errors import YaoheError
@@ -24,7 +23,7 @@ STOP_S = 10.0
 
 
 class Worker:
-    """The program; use it in a ``with`` statement.
+    """The program; whoever starts it closes it.
 
     Attributes:
         ready: What it said when it was ready.
@@ -109,16 +108,3 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-    def __enter__(self) -> Worker:
-        """Start of the ``with`` statement."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End of the ``with`` statement."""
-        self.close()

