@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +40,11 @@ app.add_typer(engines, name="engine")
 app.add_typer(fleet.boxes, name="boxes")
 app.add_typer(fleet.phrases, name="phrases")
 app.add_typer(fleet.packs, name="packs")
+
+
+# gRPC's own lines (such as a worker that went) are no lines of our log; it reads this
+# when it is imported.
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 
 def main() -> None:

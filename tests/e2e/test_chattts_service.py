@@ -69,7 +69,12 @@ def test_the_same_seed_is_the_same_sound_alone_and_in_company(
 
 
 def test_each_caller_says_how_codes_are_drawn(cloud: Cloud) -> None:
-    ways = ({}, {"temperature": 2.0}, {"top_k": 3}, {"repetition_penalty": 2.0})
+    ways: tuple[dict[str, float], ...] = (
+        {},
+        {"temperature": 2.0},
+        {"temperature": 2.0, "top_k": 3},
+        {"temperature": 2.0, "repetition_penalty": 2.0},
+    )
     sounds = [spoken(cloud, TEXT, seed=1, **way) for way in ways]
     assert [answer.status_code for answer in sounds] == [200] * len(ways)
     assert len({answer.content for answer in sounds}) == len(ways)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 
 import numpy as np
 import pytest
 
 from cloud.dispatch import Dispatch
+from cloud.engine.base import Chunk, Job
 from cloud.settings import CacheSettings, CloudSettings, QueueSettings
 from common.audio.pcm import Pcm
 from common.errors import YaoheError
@@ -254,3 +255,30 @@ async def test_the_receipt_can_be_found_afterwards(engine: ToneEngine) -> None:
     dispatch = Dispatch(engine, CloudSettings(), Metrics(), book)
     await heard(await dispatch.speak(asked("9.9元"), "u9"))
     assert book.find("u9").reading.text == "9.9元"
+
+
+async def test_silence_is_an_error_and_is_never_kept(dispatch_of: Build) -> None:
+    class Silent(ToneEngine):
+        is_silent = True
+
+        async def synthesize(self, job: Job) -> AsyncGenerator[Chunk, None]:
+            if not self.is_silent:
+                async for chunk in super().synthesize(job):
+                    yield chunk
+
+    engine = Silent()
+    dispatch = dispatch_of(engine)
+    assert (await refused(dispatch, asked())).code == "voice_unavailable"
+    engine.is_silent = False
+    assert (await heard(await dispatch.speak(asked(), "u"))).size == 4 * SYLLABLE
+
+
+async def test_an_hour_of_sound_does_not_stay_in_memory(
+    engine: ToneEngine, dispatch_of: Build
+) -> None:
+    limit = CloudSettings(cache=CacheSettings(max_bytes=8 * 2 * 3 * SYLLABLE))
+    dispatch = dispatch_of(engine, limit)
+    await heard(await dispatch.speak(asked("一二三"), "u"))
+    await heard(await dispatch.speak(asked("一二三四"), "u"))
+    tiers = [(await dispatch.speak(asked(t), "v")).tier for t in ("一二三", "一二三四")]
+    assert tiers == ["cache", "cloud"]
