@@ -48,6 +48,12 @@ ENGINES: dict[EngineName, About] = {
         "this engine Apache-2.0, and no code of ChatTTS, which is AGPL-3.0, is in it; "
         "the published weights CC BY-NC 4.0, for research: not for commerce",
     ),
+    "reference": About(
+        "reference",
+        "the same assets through the ChatTTS package, one after another: to compare",
+        "make reference (an environment of its own), --assets DIR and --accept-licence",
+        "the package AGPL-3.0-or-later; the published weights CC BY-NC 4.0",
+    ),
 }
 
 CHATTTS_TERMS = (
@@ -87,7 +93,7 @@ def build(settings: CloudSettings) -> Engine:
     """
     chosen = settings.engine
     # Only the chosen engine's own dependencies are imported.
-    if chosen.name == "chattts":
+    if chosen.name in ("chattts", "reference"):
         return _chattts(settings)
     if chosen.name == "kokoro":
         from cloud.engine.kokoro.engine import KokoroEngine
@@ -110,13 +116,21 @@ def build(settings: CloudSettings) -> Engine:
 
 
 def _chattts(settings: CloudSettings) -> Engine:
-    """The engine for ChatTTS's weights, once their terms are accepted."""
+    """An engine for ChatTTS's weights, once their terms are accepted."""
     asked = settings.chattts
     if not asked.accept_licence:
         raise YaoheError(
             "invalid_request",
             f"{CHATTTS_TERMS}; if you keep to that, or your weights have other terms, "
             "say --accept-licence (YAOHE_CLOUD_CHATTTS__ACCEPT_LICENCE=true)",
+        )
+    if settings.engine.name == "reference":
+        from cloud.engine.reference.engine import ReferenceEngine
+
+        return ReferenceEngine(
+            settings.chattts_directory,
+            python=asked.reference,
+            threads=settings.engine.threads,
         )
     try:
         from cloud.engine.chattts.engine import ChatTtsEngine, Options

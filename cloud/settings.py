@@ -23,14 +23,15 @@ DEFAULT_WORKER_PORT = 8702
 
 Address = Annotated[str, StringConstraints(pattern=r"\A\S+:[0-9]{1,5}\z")]
 """HOST:PORT."""
-EngineName = Literal["packed", "kokoro", "chattts"]
+EngineName = Literal["packed", "kokoro", "chattts", "reference"]
 
 
 class EngineSettings(Section):
     """What speaks.
 
     Attributes:
-        name: ``packed`` (packs of this project), ``kokoro`` or ``chattts``.
+        name: ``packed`` (packs of this project), ``kokoro``, ``chattts``, or
+            ``reference`` (the ChatTTS package, one after another).
         packs: Folders of packs for ``packed``; none means the starter pack.
         unsigned: Whether a pack without a signature may speak.
         kokoro: Kokoro's folder; None is ``engines/kokoro`` among the cloud's data.
@@ -68,6 +69,8 @@ class ChatTtsSettings(Section):
             meant; else they are silent.
         patience_s: Seconds after which a step counts as hung.
         warm_up: Common sentences spoken before it is ready.
+        reference: Python of the environment with the ChatTTS package, for the engine
+            ``reference`` (``make reference``).
     """
 
     assets: Path | None = None
@@ -84,6 +87,7 @@ class ChatTtsSettings(Section):
     markup: bool = False
     patience_s: float = Field(60.0, gt=0)
     warm_up: int = Field(100, ge=0, le=100)
+    reference: Path = Path(".venv-reference/bin/python")
 
 
 class QueueSettings(Section):

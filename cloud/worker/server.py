@@ -36,6 +36,9 @@ from common.errors import YaoheError
 
 Context = grpc.aio.ServicerContext[object, object]
 
+LOCAL = ("127.0.0.1", "::1", "localhost")
+"""Addresses that nobody else reaches."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -187,6 +190,8 @@ async def serve(
     add_SynthesizerServicer_to_server(worker, server)  # type: ignore[no-untyped-call]
     health_pb2_grpc.add_HealthServicer_to_server(life, server)
     port = channel.listening(server, settings.worker)
+    if settings.worker.certificate is None and settings.worker.host not in LOCAL:
+        _log.warning("anybody who reaches %s may have it speak", settings.worker.host)
     stopping = _signals()
     with served(metrics, settings.worker.host, settings.worker.metrics_port):
         await server.start()

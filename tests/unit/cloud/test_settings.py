@@ -56,21 +56,25 @@ def test_every_engine_is_listed_with_its_licence_and_built() -> None:
     for name, about in ENGINES.items():
         assert f"{name}\n" in listed
         assert about.licence in listed
-        if name != "chattts":
+        if name not in ("chattts", "reference"):
             built = build(load_settings(engine={"name": name}))
             assert (built.name, built.is_ready) == (name, False)
 
 
 @pytest.mark.slow
-def test_chattts_is_built_once_its_terms_are_accepted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["chattts", "reference"])
+def test_chattts_is_built_once_its_terms_are_accepted(
+    tmp_path: Path, name: str
+) -> None:
     chosen = {"assets": tmp_path, "accept_licence": True}
-    built = build(load_settings(engine={"name": "chattts"}, chattts=chosen))
-    assert (built.name, built.enforced, built.is_ready) == ("chattts", False, False)
+    built = build(load_settings(engine={"name": name}, chattts=chosen))
+    assert (built.name, built.enforced, built.is_ready) == (name, False, False)
 
 
-def test_chattts_does_not_speak_before_its_terms_are_accepted() -> None:
+@pytest.mark.parametrize("name", ["chattts", "reference"])
+def test_chattts_does_not_speak_before_its_terms_are_accepted(name: str) -> None:
     with pytest.raises(YaoheError, match=r"CC BY-NC 4\.0.*--accept-licence"):
-        build(load_settings(engine={"name": "chattts"}))
+        build(load_settings(engine={"name": name}))
 
 
 def test_an_engine_whose_packages_are_missing_names_the_extra(
