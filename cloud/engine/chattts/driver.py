@@ -39,11 +39,15 @@ class Driver:
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._active: dict[Utterance, Ticket | None] = {}
         self._is_stopping = False
+        self._is_over = False
         self._began: float | None = None
 
     def begin(self, utterance: Utterance) -> None:
         """Have an utterance spoken, from any thread."""
         self._inbox.put(partial(self._submit_next, utterance))
+        # After its last message the thread reads none.
+        if self._is_over:
+            utterance.outlet.end(_gone())
 
     def leave(self, utterance: Utterance) -> None:
         """Let an utterance go, from any thread; its next step does not happen."""
@@ -85,9 +89,11 @@ class Driver:
                 self._guarded_step()
             else:
                 self._inbox.get()()
-        gone = YaoheError("not_ready", "the engine was stopped")
-        for utterance in self._active:
-            utterance.outlet.end(gone)
+        self._is_over = True
+        while not self._inbox.empty():
+            self._inbox.get()()
+        for utterance in list(self._active):
+            utterance.outlet.end(_gone())
 
     def _stop(self) -> None:
         """Have :meth:`run` end."""
@@ -100,9 +106,8 @@ class Driver:
             self._step()
         except Exception:  # noqa: BLE001 - whatever it was, the thread must go on
             _log.exception("a step failed")
-            wrong = YaoheError("internal_error", "the engine failed; it was logged")
             for utterance in list(self._active):
-                utterance.outlet.end(wrong)
+                utterance.outlet.end(_wrong())
                 self._drop(utterance)
         finally:
             self._began = None
@@ -129,21 +134,27 @@ class Driver:
 
     def _submit_next(self, utterance: Utterance) -> None:
         """Begin an utterance's next request, or end it."""
-        if utterance.outlet.is_ended:
-            self._drop(utterance)
-            return
-        try:
-            request = utterance.next_request()
-            ticket = None if request is None else self._scheduler.submit(request)
-        except YaoheError as error:
-            utterance.outlet.end(error)
-            ticket = None
+        if self._is_stopping:
+            utterance.outlet.end(_gone())
+        ticket = None if utterance.outlet.is_ended else self._submitted(utterance)
         if ticket is None:
             self._drop(utterance)
             return
         self._active[utterance] = ticket
         if utterance.outlet.is_full:
             self._scheduler.hold(ticket)
+
+    def _submitted(self, utterance: Utterance) -> Ticket | None:
+        """Ask the scheduler for what an utterance needs next, if it needs more."""
+        try:
+            request = utterance.next_request()
+            return None if request is None else self._scheduler.submit(request)
+        except YaoheError as error:
+            utterance.outlet.end(error)
+        except Exception:  # noqa: BLE001 - one utterance's fault ends no other
+            _log.exception("an utterance failed")
+            utterance.outlet.end(_wrong())
+        return None
 
     def _drop(self, utterance: Utterance) -> None:
         """Let an utterance go; its end is told once."""
@@ -157,3 +168,13 @@ class Driver:
         ticket = self._active.get(utterance)
         if ticket is not None:
             self._scheduler.resume(ticket)
+
+
+def _gone() -> YaoheError:
+    """What listeners are told who came too late."""
+    return YaoheError("not_ready", "the engine was stopped")
+
+
+def _wrong() -> YaoheError:
+    """What listeners are told when something broke."""
+    return YaoheError("internal_error", "the engine failed; it was logged")
