@@ -32,6 +32,9 @@ MAX_STEPS = 2048
 """Steps of a piece at most, 43.7 seconds: the package's own default."""
 CHUNK = 24_000
 """Samples that are handed out at once."""
+LEAST_TEMPERATURE = 1e-6
+DRAWING = {"top_p": "top_P", "top_k": "top_K"}
+"""Parameters that the package names in another way."""
 _SEEDS = 1 << 32
 _BLOCK_BYTES = 1 << 20
 
@@ -178,11 +181,22 @@ class ReferenceEngine:
                 spk_emb=self._speaker,
                 manual_seed=_seed(job),
                 max_new_token=self._max_steps,
+                **_drawing(job),
             )
             wanted.number = 0
             sound = np.clip(spoken.sounds[0] * gain, -1.0, 1.0)
             for start in range(0, sound.size, CHUNK):
                 yield sound[start : start + CHUNK]
+
+
+def _drawing(job: Job) -> dict[str, float | int]:
+    """How a job is drawn, by the package's names."""
+    asked = job.drawing.asked()
+    named = {DRAWING.get(name, name): value for name, value in asked.items()}
+    if "temperature" in named:
+        # The package divides by it; so little takes the most probable always.
+        named["temperature"] = max(named["temperature"], LEAST_TEMPERATURE)
+    return named
 
 
 def _seed(job: Job) -> int:

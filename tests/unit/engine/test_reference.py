@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud.engine.base import Job
+from cloud.engine.base import Drawing, Job
 from cloud.engine.reference.client import PackageProcess
 from cloud.engine.reference.engine import ReferenceEngine
 from cloud.engine.reference.wire import receive, send
@@ -140,6 +140,22 @@ def test_a_request_that_fails_leaves_the_process_there(package: PackageProcess) 
         package.speak(["一丁"], no_such=1)
     assert refusal.value.code == "voice_unavailable"
     assert package.speak(["一丁"], max_new_token=5).sounds[0].size
+
+
+@pytest.mark.slow
+async def test_a_job_says_how_it_is_drawn(assets: Path) -> None:
+    engine = ReferenceEngine(assets, python=PYTHON, threads=1, max_steps=8)
+    await engine.start()
+
+    async def heard(drawing: Drawing, seed: int) -> np.ndarray:  # type: ignore[type-arg]
+        job = Job("u", read("一丁"), "default", "zh", seed=seed, drawing=drawing)
+        return np.concatenate([chunk async for chunk in engine.synthesize(job)])
+
+    wild = Drawing(temperature=2.0, top_p=0.99, top_k=64, repetition_penalty=1.2)
+    assert not np.array_equal(await heard(wild, 1), await heard(wild, 2))
+    greedy = Drawing(temperature=0.0)
+    np.testing.assert_array_equal(await heard(greedy, 1), await heard(greedy, 2))
+    await engine.stop()
 
 
 @pytest.mark.slow
