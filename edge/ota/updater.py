@@ -24,19 +24,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from common.errors import YaoheError
-from common.protocol.manifest import (
-    MANIFEST_NAME,
-    Manifest,
-    pack_digest,
-    parse_manifest,
-)
+from common.protocol.manifest import Manifest, pack_digest, parse_manifest
 from common.protocol.version import parse_version
-from common.voice.bases import Bases, among
+from common.voice.bases import Bases
 from common.voice.pack import load_pack
 from edge.ota.depot import Depot
 from edge.ota.download import Part
 from edge.ota.ledger import FINAL, Ledger, Update
 from edge.ota.refusal import NoBase, NoRoom, Refused
+from edge.ota.standing import Standing
 from edge.packs import LoadedPack
 
 MAX_TRIALS = 2
@@ -92,9 +88,9 @@ class Updater:
         """
         self.ledger = ledger
         self.depot = depot
-        self.bases = Bases(self.find)
+        self._standing = Standing(ledger, depot, own)
+        self.bases = Bases(self._standing.find)
         self._try_out = try_out
-        self._own = among(own)
 
     def offer(self, candidate: Candidate, *, by_hand: bool = False) -> Update | None:
         """Take an offer.
@@ -156,7 +152,7 @@ class Updater:
         if failed is not None and failed.attempt >= update.attempt:
             raise Refused("blocked", f"{failed.label} failed before: {failed.detail}")
         base = manifest.requires.acoustic if manifest.requires else None
-        if base is not None and self.find(base) is None:
+        if base is not None and self._standing.find(base) is None:
             self._miss(update, base)
         missing = self.missing(manifest)
         needed = sum(missing.values())
@@ -275,7 +271,7 @@ class Updater:
         if self.ledger.open():
             return
         keep = {m for slot in self.ledger.slots() for m in slot[2:] if m}
-        keep |= {base for m in keep if (base := self._base_of(m))}
+        keep |= self._standing.under(keep)
         try:
             self.depot.collect(keep)
         except OSError as error:
@@ -315,35 +311,6 @@ class Updater:
             raise Refused("older_version", f"{label}: {highest[0]} was in use here")
         if new == old:
             raise Refused("version_reused", f"{label} was another pack here")
-
-    def find(self, pack: str) -> Path | None:
-        """Find a pack that another one may stand on.
-
-        Args:
-            pack: Its digest.
-
-        Returns:
-            Its folder; None where it is not here, or was taken out of use.
-        """
-        manifest = self._came(pack)
-        return self._own(pack) or (self.depot.tree(manifest) if manifest else None)
-
-    def _came(self, pack: str) -> str | None:
-        """Manifest of a pack that came this way and spoke here."""
-        for update in self.ledger.all():
-            is_here = self.depot.tree(update.manifest).is_dir()
-            if update.pack == pack and update.state == "committed" and is_here:
-                return update.manifest
-        return None
-
-    def _base_of(self, manifest: str) -> str | None:
-        """Manifest of what a pack stands on, if that came this way too."""
-        try:
-            content = (self.depot.tree(manifest) / MANIFEST_NAME).read_bytes()
-            requires = parse_manifest(content).requires
-        except (OSError, YaoheError):
-            return None
-        return self._came(requires.acoustic) if requires else None
 
     def _miss(self, update: Update, base: str) -> None:
         """Wait for what a pack stands on, or refuse the pack if nothing is coming.
