@@ -25,11 +25,13 @@ from common.audio.pcm import SAMPLE_RATE
 from common.errors import YaoheError
 from common.text import LexiconFile, read
 from common.version import VERSION
+from common.voice.bases import Bases, among
+from common.voice.pack import dialect_directories
 from common.voice.runtime import describe
 from edge import outside
 from edge.check import Check
 from edge.clock import Clock
-from edge.packs import LoadedPack, load_starter
+from edge.packs import LoadedPack, load_dialects, load_starter, own_directories
 from edge.settings import MIB, EdgeSettings
 
 PACKAGES = ("common", "edge", "cloud", "distill")
@@ -53,8 +55,9 @@ def examine(settings: EdgeSettings) -> list[Check]:
     """
     checks = look(settings)
     pack: LoadedPack | None = None
+    bases = Bases(among(own_directories()))
     try:
-        pack = load_starter()
+        pack = load_starter(bases)
     except YaoheError as error:
         checks.append(
             Check(
@@ -65,7 +68,7 @@ def examine(settings: EdgeSettings) -> list[Check]:
             )
         )
     if pack is not None:
-        checks += [_pack(pack), measure(pack)]
+        checks += [_pack(pack), _dialects(bases), measure(pack)]
     return [*checks, _port(settings), *outside.ask(settings)]
 
 
@@ -285,6 +288,22 @@ def _pack(pack: LoadedPack) -> Check:
         f"digest {pack.sha256[:12]}."
     )
     return Check("pack", "ok", says)
+
+
+def _dialects(bases: Bases) -> Check:
+    """Dialect packs that came with the software."""
+    wanted = [directory.name for directory in dialect_directories()]
+    packs = load_dialects(bases)
+    spoken = [dialect for pack in packs for dialect in pack.voice.dialects]
+    if missing := sorted(set(wanted) - set(spoken)):
+        return Check(
+            "dialects",
+            "warn",
+            f"The dialect packs for {', '.join(missing)} cannot be used.",
+            "Install the package again.",
+        )
+    names = ", ".join(pack.name for pack in packs)
+    return Check("dialects", "ok", f"{names} speak {', '.join(spoken)}.")
 
 
 def measure(pack: LoadedPack) -> Check:

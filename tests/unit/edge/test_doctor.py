@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from common.voice.bases import Bases, among
 from common.voice.runtime import Runtime
 from edge import doctor
 from edge.clock import Clock
+from edge.packs import own_directories
 from edge.settings import CacheSettings, EdgeSettings
 from tests.unit.edge.tiny import TinyVoice, pack
 
@@ -94,3 +96,16 @@ def test_a_slow_box_is_told_so(pause_s: float, verdict: str) -> None:
 
 def test_a_silent_voice_fails() -> None:
     assert doctor.measure(pack(TinyVoice(chunks=0))).verdict == "fail"
+
+
+def test_dialects_are_named_and_one_that_cannot_be_used_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bases = Bases(among(own_directories()))
+    check = doctor._dialects(bases)
+    assert check.verdict == "ok"
+    assert check.says.endswith("speak gd, sc.")
+    monkeypatch.setattr("edge.packs.dialect_directories", lambda: (tmp_path,))
+    check = doctor._dialects(bases)
+    assert check.verdict == "warn"
+    assert "gd, sc" in check.says
