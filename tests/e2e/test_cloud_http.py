@@ -15,6 +15,7 @@ import soundfile
 
 from common.audio.containers import read_provenance
 from common.audio.opus import OpusMaster
+from common.voice.pack import starter_directory
 from tests.e2e.clouds import Cloud, running_cloud
 
 TEXT = "今日特价，新鲜草莓每斤9.9元，买一送一。"
@@ -180,7 +181,6 @@ BAD = {
     "voice object": ({"input": "好", "voice": {"id": "x"}}, 404, "unknown_voice"),
     "model": ({"input": "好", "model": "other"}, 404, "not_found"),
     "dialect": ({"input": "好", "dialect": "xx"}, 404, "unknown_dialect"),
-    "missing dialect": ({"input": "好", "dialect": "gd"}, 503, "voice_unavailable"),
     "format": ({"input": "好", "response_format": "ogg"}, 400, "unsupported_format"),
     "aac": ({"input": "好", "response_format": "aac"}, 400, "unsupported_format"),
     "format kind": ({"input": "好", "response_format": 1}, 400, "invalid_request"),
@@ -243,8 +243,25 @@ def test_unreadable_text_says_what_and_speaks_without_it_when_asked(
     assert answer.status_code == 200
 
 
-def test_mandarin_stands_in_only_when_asked(client: httpx.Client) -> None:
-    answer = post(client, "今日特价", dialect="gd", fallback="mandarin")
+def test_a_cloud_without_further_words_speaks_three_dialects(
+    client: httpx.Client,
+) -> None:
+    sounds = set()
+    for dialect in ("zh", "gd", "sc"):
+        answer = post(client, "今日特价", dialect=dialect, response_format="pcm")
+        assert answer.status_code == 200
+        assert "x-yaohe-substituted" not in answer.headers
+        sounds.add(answer.content)
+    assert len(sounds) == 3
+
+
+def test_mandarin_stands_in_only_when_asked(tmp_path: Path) -> None:
+    own = [f"--pack={starter_directory()}", "--unsigned"]
+    with running_cloud(tmp_path, *own) as cloud, cloud.client() as client:
+        refused = post(client, "今日特价", dialect="gd")
+        error = refused.json()["error"]
+        assert (refused.status_code, error["code"]) == (503, "voice_unavailable")
+        answer = post(client, "今日特价", dialect="gd", fallback="mandarin")
     assert answer.status_code == 200
     assert answer.headers["x-yaohe-substituted"] == "zh"
 
@@ -270,7 +287,7 @@ def test_models_and_voices_are_listed(client: httpx.Client) -> None:
         "yaohe"
     ]
     voices = client.get("/v1/audio/voices").json()["data"]
-    assert {"id": "woman", "dialects": ["zh"]}.items() <= voices[0].items()
+    assert {"id": "woman", "dialects": ["zh", "gd", "sc"]}.items() <= voices[0].items()
 
 
 def test_health_and_metrics_answer(client: httpx.Client) -> None:

@@ -180,7 +180,6 @@ def test_a_page_of_another_origin_may_listen_and_not_post(
         ({"input": "好", "voice": "nobody"}, 404, "unknown_voice"),
         ({"input": "好", "voice": 7}, 400, "invalid_request"),
         ({"input": "好", "dialect": "xx"}, 404, "unknown_dialect"),
-        ({"input": "好", "dialect": "gd"}, 503, "voice_unavailable"),
         ({"input": "好", "model": "other"}, 404, "not_found"),
         ({"input": "好", "response_format": "aac"}, 400, "unsupported_format"),
         ({"input": "好", "response_format": "ogg"}, 400, "unsupported_format"),
@@ -263,8 +262,22 @@ def test_what_stands_in_is_declared(client: httpx.Client) -> None:
     man = post(client, "男声", voice="man")
     assert man.headers["X-Yaohe-Substituted"] == "woman"
     assert man.headers["X-Yaohe-Tier"] == "last-resort"
-    mandarin = post(client, "你好", dialect="gd", fallback="mandarin")
-    assert mandarin.headers["X-Yaohe-Substituted"] == "zh"
+    other = post(client, "你好", voice="man", dialect="gd")
+    assert other.headers["X-Yaohe-Substituted"] == "woman"
+
+
+@pytest.mark.parametrize("name", ["dialect", "speaker"])
+def test_a_dialect_that_is_there_is_spoken_and_nothing_stands_in(
+    client: httpx.Client, name: str
+) -> None:
+    query = {"input": f"{name}，你好", "response_format": "pcm"}
+    sounds = set()
+    for dialect in ("zh", "gd", "sc"):
+        answer = client.get(SPEECH, params={**query, name: dialect})
+        assert answer.status_code == 200
+        assert "X-Yaohe-Substituted" not in answer.headers
+        sounds.add(answer.content)
+    assert len(sounds) == 3
 
 
 def test_long_text_without_a_stop_is_spoken_to_its_end(client: httpx.Client) -> None:

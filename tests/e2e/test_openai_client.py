@@ -124,9 +124,9 @@ def test_models_are_listed(client: OpenAI) -> None:
         ({"voice": "nobody"}, openai.NotFoundError, "unknown_voice"),
         ({"input": "\ue000"}, openai.UnprocessableEntityError, "unreadable_text"),
         (
-            {"extra_body": {"dialect": "gd"}},
-            openai.InternalServerError,
-            "voice_unavailable",
+            {"extra_body": {"dialect": "xx"}},
+            openai.NotFoundError,
+            "unknown_dialect",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
