@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
@@ -140,14 +141,14 @@ class RemoteEngine:
         call = self._stub.Synthesize(wire.message_of(job))
         sounds = aiter(call)
         self.jobs += 1
+        patience = self._settings.silence_s
+        if job.deadline is not None:
+            # It may wait for its turn there, and the worker keeps to the deadline.
+            patience += max(job.deadline - time.monotonic(), 0.0)
         try:
-            while True:
-                sound = await asyncio.wait_for(
-                    anext(sounds, None), self._settings.silence_s
-                )
-                if sound is None:
-                    return
+            while sound := await asyncio.wait_for(anext(sounds, None), patience):
                 yield wire.chunk_of(sound)
+                patience = self._settings.silence_s
         except grpc.aio.AioRpcError as failure:
             raise self._failed(failure) from None
         except asyncio.TimeoutError:

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from cloud.engine.base import Chunk, Drawing, Engine, Job
+from cloud.settings import WorkerSettings
 from cloud.worker import wire
+from cloud.worker.client import RemoteEngine
 from common.errors import YaoheError
 from common.speech import Pauses
 from tests.unit.cloud.conftest import ToneEngine
-from tests.workers import connected, job, listening
+from tests.workers import Listening, connected, job, listening
 
 LONG = "欢迎光临，今天天气很好，请保管好随身物品，谢谢您的配合。" * 700
 
@@ -275,13 +277,27 @@ async def test_the_longest_text_fits_a_message(engine: ToneEngine) -> None:
     assert sound.size == 2400 * len(asked.reading.surface)
 
 
+@pytest.mark.parametrize("before", [0, 2])
+async def test_a_worker_that_falls_silent_is_lost(before: int) -> None:
+    class Stuck(ToneEngine):
+        async def synthesize(self, job: Job) -> AsyncGenerator[Chunk, None]:
+            for _ in range(before):
+                yield np.full(2400, 0.1, np.float32)
+            self.gate.clear()
+            await self.gate.wait()
+
+    async with listening(Stuck()) as worker:
+        remote = RemoteEngine(worker.address, WorkerSettings(look_s=60, silence_s=0.3))
+        await remote.start()
+        with pytest.raises(wire.WorkerLost, match="silent"):
+            await heard(remote, job())
+        assert (remote.is_ready, remote.jobs) == (False, 0)
+        await remote.stop()
+
+
 async def test_a_worker_that_went_away_is_lost_and_found_again(
     engine: ToneEngine,
 ) -> None:
-    from cloud.settings import WorkerSettings
-    from cloud.worker.client import RemoteEngine
-    from tests.workers import Listening
-
     first = Listening(engine)
     await first.start()
     remote = RemoteEngine(first.address, WorkerSettings(look_s=0.05))
