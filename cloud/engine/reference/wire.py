@@ -55,5 +55,6 @@ def receive(source: BinaryIO) -> Message | None:
         raw = source.read(size)
         if len(raw) < size:
             return None
-        arrays[name] = np.frombuffer(raw, kind).reshape(shape)
+        # A bytearray, so that whoever gets the array may write to it.
+        arrays[name] = np.frombuffer(bytearray(raw), kind).reshape(shape)
     return head["said"], arrays

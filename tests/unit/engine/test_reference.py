@@ -52,6 +52,7 @@ def test_a_message_arrives_as_it_was_sent_or_not_at_all(
     for name, array in arrays.items():
         np.testing.assert_array_equal(message[1][name], array)
         assert message[1][name].dtype == array.dtype
+        assert message[1][name].flags.writeable
     assert receive(io.BytesIO(raw[: int(rng.integers(len(raw)))])) is None
 
 
