@@ -2,7 +2,8 @@
 
 A benchmark is a file ``tests/bench/bench_NAME.py`` with a function ``run()`` that returns
 
-- ``rows``: a list of flat dictionaries, printed as a table (all with the same keys), and
+- ``rows``: a list of flat dictionaries, printed as a table (all with the same keys),
+- ``raw``, if there is any: what the figures come from, kept but not printed, and
 - anything else worth keeping, such as ratios and how often it was repeated.
 
 It compares both sides in the same run and repeats at least three times. ``NEEDS`` may name
@@ -111,7 +112,7 @@ def measure(name: str) -> None:
     result: dict[str, Any] = module.run()
     print(table(result.get("rows", [])))
     for key, value in result.items():
-        if key != "rows":
+        if key not in ("rows", "raw"):
             print(f"{key}: {cell(value)}")
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}.json"
