@@ -7,7 +7,8 @@ A benchmark is a file ``tests/bench/bench_NAME.py`` with a function ``run()`` th
 - anything else worth keeping, such as ratios and how often it was repeated.
 
 It compares both sides in the same run and repeats at least three times. ``NEEDS`` may name
-modules it cannot do without; where one is missing the benchmark is left out, and says so.
+modules, and files by their path, that it cannot do without; where one is missing the
+benchmark is left out, and says so.
 Each result goes to ``bench-out/NAME.json``, together with the machine it was taken on.
 """
 
@@ -96,9 +97,15 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def missing(module: ModuleType) -> list[str]:
-    """The modules a benchmark needs that are not installed."""
+    """The modules and files a benchmark needs that are not there."""
     needs: Sequence[str] = getattr(module, "NEEDS", ())
-    return [need for need in needs if importlib.util.find_spec(need) is None]
+    return [need for need in needs if not _is_there(need)]
+
+
+def _is_there(need: str) -> bool:
+    if "/" in need:
+        return (OUT.parent / need).exists()
+    return importlib.util.find_spec(need) is not None
 
 
 def measure(name: str) -> None:
@@ -106,7 +113,7 @@ def measure(name: str) -> None:
     module = load(name)
     print(f"\n== {name}: {(module.__doc__ or '').strip().splitlines()[0]}")
     if gaps := missing(module):
-        print(f"left out: needs {', '.join(gaps)} (make setup-distill)")
+        print(f"left out: needs {', '.join(gaps)} (make setup-distill reference)")
         return
     before = machine()
     result: dict[str, Any] = module.run()

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloud.engine.reference.client import PackageProcess
-from tests.tools.make_random_assets import build
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-reference" / "bin" / "python"
@@ -101,6 +100,9 @@ def slim(found: Arrays) -> Arrays:
 
 def main() -> None:
     """Ask the package about tiny assets and keep what it says."""
+    # Whoever only wants the cases needs no safetensors.
+    from tests.tools.make_random_assets import build
+
     with tempfile.TemporaryDirectory() as folder:
         package = PackageProcess(PYTHON, build(Path(folder), "tiny"), threads=1)
         found = slim(ask(package))

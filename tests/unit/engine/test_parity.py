@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch", reason="it comes with the extra engine")
+pytest.importorskip("safetensors", reason="it comes with the extra engine")
 
 from cloud.engine.chattts import assets, sampler  # noqa: E402
 from cloud.engine.chattts.request import Request  # noqa: E402
