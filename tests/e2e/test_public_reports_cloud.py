@@ -143,7 +143,9 @@ def test_a_short_text_is_not_stuck_behind_long_ones(cloud: Cloud) -> None:
         spoken(cloud, text)
         ended.append(name)
 
-    long = [threading.Thread(target=listen, args=("long", LONG)) for _ in range(3)]
+    long = [
+        threading.Thread(target=listen, args=("long", LONG[:1500])) for _ in range(3)
+    ]
     for thread in long:
         thread.start()
     short = threading.Thread(target=listen, args=("short", CALL))
