@@ -36,7 +36,7 @@ INTERRUPTED = 130
 app = typer.Typer(
     help="Teach a small voice from a large one, and pack it for a box.\n\n"
     "Everything at once, again and again until it is done:\n\n"
-    "    yaohe-distill run first\n\n"
+    "    yaohe-distill run shop\n\n"
     "or step by step: corpus, train, export, evaluate, pack. RECIPE is a YAML file or\n"
     f"the name of a shipped recipe ({', '.join(shipped())}). Data goes to\n"
     "YAOHE_DISTILL_DATA, else ~/.cache/yaohe/distill.",
@@ -259,7 +259,7 @@ def pack(
     """Cut the recipe's packs from the draft: manifest, digests, golden phrases.
 
     Dialect packs are cut from a finished pack, whose weights they pin. Needs no torch.
-    Example: yaohe-distill pack first --name yaohe-man --to man/
+    Example: yaohe-distill pack shop --name yaohe-man --to man/
     """
     from distill import commands
 

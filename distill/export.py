@@ -110,7 +110,7 @@ def graphs(student: Student) -> dict[str, Graph]:
             ("pitch", "voicing"),
         ),
         "decoder": Graph(
-            Decoder(student.acoustic, student.masks),
+            Decoder(student.acoustic, student.masks).train(student.training),
             {
                 "hidden": noise(1, 57, width),
                 "positions": noise(1, 57, POSITIONS).abs(),

@@ -190,6 +190,8 @@ class Recipe(Part):
         corpus: What the teacher says.
         quality: What of it is learnt from.
         size: Widths and depths of the student: ``shop`` for real, ``tiny`` for tests.
+        start: ``starter`` trains on from the weights of the pack inside the wheel;
+            without it a student starts from chance and needs all three stages.
         stages: The stages of training.
         noise_seed: Seed of the vocoder's noise.
         evaluation: What it is measured on.
@@ -203,6 +205,7 @@ class Recipe(Part):
     corpus: Corpus
     quality: Quality = Quality()
     size: Literal["tiny", "shop"] = "shop"
+    start: Literal["starter"] | None = None
     stages: dict[StageName, Stage]
     noise_seed: int = Field(1, ge=0, lt=2**32)
     evaluation: Evaluation = Evaluation()
@@ -210,7 +213,8 @@ class Recipe(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> Recipe:
-        if missing := [name for name in STAGES if name not in self.stages]:
+        needed = ("joint",) if self.start else STAGES
+        if missing := [name for name in needed if name not in self.stages]:
             raise ValueError(f"stage {missing[0]} is missing")
         if self.teacher in READERS and (self.corpus.least or self.corpus.mix.unread()):
             raise ValueError(

@@ -136,7 +136,7 @@ def status(places: Places) -> list[dict[str, str]]:
     finished = (places.corpus / ledger.MANIFEST).exists()
     said = f"{len(rows)} sentences, {hours:.2f} h" + (", finished" if finished else "")
     lines = [("corpus", said if rows else "-", places.corpus)]
-    for stage in STAGES:
+    for stage in (stage for stage in STAGES if stage in recipe.stages):
         log = _last_line(places.log(stage))
         there = places.checkpoint(stage).exists()
         done = f"step {log['step']} of {recipe.stages[stage].steps}" if log else ""

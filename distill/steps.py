@@ -11,17 +11,21 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.errors import YaoheError
 from common.files import make_directory
 from common.protocol.manifest import MANIFEST_NAME, Voice
-from common.voice.pack import Pack, load_pack
+from common.voice.pack import Pack, load_pack, starter_directory
 from distill import packer
 from distill.notes import read_note, sha256_of, write_note
 from distill.places import Places
 from distill.recipe import STAGES, PackPlan, StageName
 from distill.settings import DistillSettings
 from distill.teacher.base import Plug
+
+if TYPE_CHECKING:
+    from distill.student.model import Student
 
 Report = Callable[[StageName, int, dict[str, float]], None]
 
@@ -70,7 +74,11 @@ def train(
     keep_memory()
     make_directory(places.run)
     dataset: Dataset | None = None
-    for stage in stages:
+
+    def earlier(stage: StageName) -> Path | None:
+        return places.checkpoint(stage) if stage in recipe.stages else None
+
+    for stage in (stage for stage in stages if stage in recipe.stages):
         plan = recipe.stages[stage]
         if trained_steps(places, stage) >= plan.steps:
             continue
@@ -94,8 +102,9 @@ def train(
                 seed=recipe.seed,
             ),
             shape=Shape(**SIZES[recipe.size]),
-            start=places.checkpoint("acoustic") if is_joint else None,
-            also=places.checkpoint("masks") if is_joint else None,
+            start=earlier("acoustic") if is_joint else None,
+            also=earlier("masks") if is_joint else None,
+            begin=_from_starter if recipe.start == "starter" else None,
         )
         log = log_to(places.log(stage))
 
@@ -107,6 +116,13 @@ def train(
         if trainer.step < plan.steps:
             return False
     return True
+
+
+def _from_starter(student: Student) -> None:
+    """Give a student the weights of the pack inside the wheel."""
+    from distill.restore import restore
+
+    restore(student, load_pack(starter_directory(), trusted=True))
 
 
 SIZES: dict[str, dict[str, int]] = {

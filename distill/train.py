@@ -23,9 +23,10 @@ import torch
 from torch import Tensor, nn
 
 from distill.corpus.dataset import Batch, Dataset, Utterance, collate
+from distill.corpus.variation import Variations
 from distill.student import losses
 from distill.student.model import HOP, PITCH_REFERENCE_HZ, Shape, Student
-from distill.student.vocoder import pulse_train, render
+from distill.student.vocoder import draw_hiss, pulse_train, render
 
 Stage = Literal["acoustic", "masks", "joint"]
 
@@ -35,6 +36,10 @@ LOG_EVERY = 50
 """Steps between lines of the log."""
 CROP = 64
 """Frames of sound the vocoder learns from at once (0.8 s)."""
+PITCH_BEND = 0.25
+"""Octaves up to which a pitch error counts by its square: the mean of what a pitch
+could be is nearer to the teacher than its median; what lies farther off is the curve's
+way to or from silence."""
 MEAN_DECAY = 0.999
 """Decay of the running mean of the weights, per step."""
 PARTS: dict[Stage, tuple[str, ...]] = {
@@ -117,7 +122,9 @@ def acoustic_losses(student: Student, batch: Batch) -> tuple[dict[str, Tensor], 
     wanted = torch.log1p(batch.durations * batch.speed)
     voiced = mask * batch.voiced
     off = (mel.float() - batch.mel).abs().mean(-1)
-    pitch_off = (pitch.float() - batch.pitch).abs()
+    pitch_off = nn.functional.smooth_l1_loss(
+        pitch.float(), batch.tune, beta=PITCH_BEND, reduction="none"
+    )
     cross = nn.functional.binary_cross_entropy_with_logits(
         voicing.float(), batch.voiced, reduction="none"
     )
@@ -155,7 +162,7 @@ def sound_loss(
         harmonic, noise = student.masks(mel[picked, rows], pitch_inputs(pitch, voiced))
     source = pulse_train(PITCH_REFERENCE_HZ * torch.exp2(pitch), voiced)
     random = torch.Generator().manual_seed(seed)
-    hiss = torch.randn(harmonic.shape, dtype=torch.complex64, generator=random)
+    hiss = draw_hiss(len(starts), CROP, random)
     ours = render(harmonic, noise, source, hiss)
     samples = starts.unsqueeze(1) * HOP + torch.arange(CROP * HOP)
     return losses.spectral_distance(ours, batch.sound[picked, samples])
@@ -173,6 +180,7 @@ class Trainer:
         shape: Shape | None = None,
         start: Path | None = None,
         also: Path | None = None,
+        begin: Callable[[Student], None] | None = None,
     ) -> None:
         """Load or begin.
 
@@ -184,6 +192,7 @@ class Trainer:
             shape: Widths and depths of a new student.
             start: Checkpoint to begin from where ``checkpoint`` does not exist.
             also: Second checkpoint whose masks are taken (for ``joint``).
+            begin: Gives a new student its first weights, before those of ``start``.
         """
         torch.manual_seed(schedule.seed)
         self.stage: Stage = stage
@@ -192,6 +201,9 @@ class Trainer:
         self.step = 0
         self._path = checkpoint
         self.student = Student(shape)
+        self._variations = Variations(dataset.train)
+        if begin is not None and not checkpoint.exists():
+            begin(self.student)
         for source, parts in ((start, None), (also, ("masks",))):
             if source is not None and not checkpoint.exists():
                 adopt(self.student, source, parts)
@@ -269,7 +281,8 @@ class Trainer:
                 break
             for group in self.optimizer.param_groups:
                 group["lr"] = self.schedule.rate_at(self.step)
-            named = self._losses(items)
+            varied = self._variations.vary(items, np.random.default_rng(self.step))
+            named = self._losses(varied)
             total = torch.stack([_WEIGHTS[k] * v for k, v in named.items()]).sum()
             self.optimizer.zero_grad()
             total.backward()
@@ -302,8 +315,10 @@ class Trainer:
         unseen = self.dataset.unseen[:items]
         if not unseen:
             return {}
+        self.student.eval()
         with torch.no_grad():
             named = self._losses(unseen)
+        self.student.train()
         return {f"unseen_{key}": float(value) for key, value in named.items()}
 
     def _update_mean(self) -> None:

@@ -288,14 +288,22 @@ def render(networks: Networks, settled: Plan, first: int, last: int) -> Floats:
         }
     )
     inner = slice(begin - left, end - left)
+    ends = begin * source.SLICES, end * source.SLICES
     hiss = source.noise_table(networks.noise_seed)
-    rows = np.arange(begin, end) % source.NOISE_FRAMES
-    spectra = source.spectrum(settled.source, begin, end) * harmonic[0, inner]
-    spectra += hiss[rows] * noise[0, inner]
-    spectra *= settled.gain[begin:end, None]
+    rows = np.arange(*ends) % source.NOISE_SLICES
+    spectra = source.spectrum(settled.source, *ends) * _slices(harmonic[0, inner])
+    spectra += hiss[rows] * _slices(noise[0, inner])
+    spectra *= np.repeat(settled.gain[begin:end], source.SLICES)[:, None]
     sound = source.overlap_add(spectra)
     skip = (first - begin) * source.HOP
     return sound[skip : skip + (last - first) * source.HOP]
+
+
+def _slices(masks: Floats) -> Floats:
+    """Masks of frames, ``[frames, 602]``, as masks of slices, ``[slices, 301]``."""
+    if masks.shape[-1] != source.SLICES * source.BINS:
+        raise YaoheError("pack_invalid", "its decoder is for another vocoder")
+    return masks.reshape(-1, source.BINS)
 
 
 def speak(

@@ -199,7 +199,7 @@ class Sentences:
         else:
             text = self._some(2, 6) + self._end()
         symbols = read(text, dialect).symbols[1:-1]
-        return f"[{dialect}] {text}", strange.recast(symbols, self._random)
+        return text, strange.recast(symbols, self._random)
 
 
 def coverage(sentences: Iterable[Sentence]) -> Counter[str]:

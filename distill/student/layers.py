@@ -20,12 +20,13 @@ class Block(nn.Module):
     After Liu et al., *A ConvNet for the 2020s* (2022), in one dimension.
     """
 
-    def __init__(self, channels: int, expansion: int = 3) -> None:
+    def __init__(self, channels: int, expansion: int = 3, dropout: float = 0.0) -> None:
         """Build the block.
 
         Args:
             channels: Width of input and output.
             expansion: Factor of the inner width.
+            dropout: Share of the inner values that is left out in training.
         """
         super().__init__()
         # Two-dimensional, since only that form has a fast channels-last kernel.
@@ -39,6 +40,7 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(channels)
         self.widen = nn.Linear(channels, channels * expansion)
         self.narrow = nn.Linear(channels * expansion, channels)
+        self.dropout = nn.Dropout(dropout)
         self.scale = nn.Parameter(torch.full((channels,), 0.3))
 
     def forward(self, steps: Tensor) -> Tensor:
@@ -54,22 +56,27 @@ class Block(nn.Module):
             image = steps.float().unsqueeze(1).permute(0, 3, 1, 2)
             mixed = self.depthwise(image).permute(0, 2, 3, 1).squeeze(1)
         inner = nn.functional.gelu(self.widen(self.norm(mixed)))
-        return steps + self.scale * self.narrow(inner)
+        return steps + self.scale * self.narrow(self.dropout(inner))
 
 
 class Stack(nn.Module):
     """A row of blocks that keeps padding silent."""
 
-    def __init__(self, channels: int, depth: int, expansion: int = 3) -> None:
+    def __init__(
+        self, channels: int, depth: int, expansion: int = 3, dropout: float = 0.0
+    ) -> None:
         """Build the stack.
 
         Args:
             channels: Width throughout.
             depth: Number of blocks.
             expansion: Factor of each block's inner width.
+            dropout: Share of each block's inner values left out in training.
         """
         super().__init__()
-        self.blocks = nn.ModuleList(Block(channels, expansion) for _ in range(depth))
+        self.blocks = nn.ModuleList(
+            Block(channels, expansion, dropout) for _ in range(depth)
+        )
 
     def forward(self, steps: Tensor, mask: Tensor | None = None) -> Tensor:
         """Run the blocks.

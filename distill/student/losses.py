@@ -7,12 +7,16 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from distill.student.model import BINS, MELS
-from distill.student.vocoder import SAMPLE_RATE, spectrum
+from distill.student.model import HOP, MELS
+from distill.student.vocoder import SAMPLE_RATE
 
 MEL_LOW_HZ, MEL_HIGH_HZ = 20.0, 11_500.0
 FLOOR = 1e-5
-RESOLUTIONS = (512, 1024, 2048)
+MEL_WINDOW, MEL_FFT = 600, 1200
+"""Samples of the mel spectrum's window, and what it is padded to: without padding the
+lowest filters would lie between two bins."""
+MEL_BINS = MEL_FFT // 2 + 1
+RESOLUTIONS = (256, 512, 1024, 2048)
 """Windows of the spectral loss, in samples; hops are a quarter of them."""
 
 
@@ -29,7 +33,7 @@ def mel_filters() -> Tensor:
 
     low, high = mel(torch.tensor([MEL_LOW_HZ, MEL_HIGH_HZ])).tolist()
     edges = 700 * (10 ** (torch.linspace(low, high, MELS + 2) / 2595) - 1)
-    bins = torch.linspace(0, SAMPLE_RATE / 2, BINS).unsqueeze(1)
+    bins = torch.linspace(0, SAMPLE_RATE / 2, MEL_BINS).unsqueeze(1)
     rise = (bins - edges[:-2]) / (edges[1:-1] - edges[:-2])
     fall = (edges[2:] - bins) / (edges[2:] - edges[1:-1])
     filters = torch.clamp(torch.minimum(rise, fall), min=0)
@@ -45,7 +49,12 @@ def log_mel(sound: Tensor) -> Tensor:
     Returns:
         ``[batch, frames, 80]``.
     """
-    return torch.log(spectrum(sound).abs() @ mel_filters() + FLOOR)
+    edge = (MEL_WINDOW - HOP) // 2
+    padded = torch.nn.functional.pad(sound, (edge, edge))
+    # Twice the window: a harmonic is as high as in a window of 1200 samples.
+    frames = padded.unfold(-1, MEL_WINDOW, HOP) * (2 * torch.hann_window(MEL_WINDOW))
+    spectra = torch.fft.rfft(frames, n=MEL_FFT)
+    return torch.log(spectra.abs() @ mel_filters() + FLOOR)
 
 
 def spectral_distance(ours: Tensor, theirs: Tensor) -> Tensor:

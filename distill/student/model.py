@@ -24,8 +24,12 @@ from distill.student.layers import Stack, context_of
 
 HOP = 300
 """Samples per frame at 24 kHz."""
-BINS = 601
-"""Bins of the 1200-point spectrum."""
+SLICE = 150
+"""Samples between the vocoder's windows: two slices to a frame."""
+FFT = 600
+BINS = FFT // 2 + 1
+MASK = HOP // SLICE * BINS
+"""Numbers in one mask of one frame: a row of bins for each slice."""
 MELS = 80
 POSITIONS = 4
 """Where a frame lies in its symbol: from its start, to its end, both in tenths of a
@@ -33,6 +37,9 @@ second, their ratio, and the symbol's length in tenths of a second."""
 PITCH_INPUTS = 2
 """Pitch in octaves around 200 Hz, and voicing."""
 PITCH_REFERENCE_HZ = 200.0
+DROPOUT = 0.1
+"""Of all that learns from labels. An hour or two of speech is soon known by heart; the
+masks have enough to learn from it and need none."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Encoder(nn.Module):
         self.speakers = nn.Embedding(SPEAKER_SLOTS, shape.width)
         self.dialects = nn.Embedding(len(DIALECTS), shape.width)
         nn.init.zeros_(self.dialects.weight)
-        self.stack = Stack(shape.width, shape.encoder)
+        self.stack = Stack(shape.width, shape.encoder, dropout=DROPOUT)
         self.norm = nn.LayerNorm(shape.width)
         self.duration = nn.Linear(shape.width, 1)
 
@@ -112,7 +119,7 @@ class Prosody(nn.Module):
         """Build the pitch network."""
         super().__init__()
         self.inputs = nn.Linear(shape.width + POSITIONS, shape.prosody_width)
-        self.stack = Stack(shape.prosody_width, shape.prosody)
+        self.stack = Stack(shape.prosody_width, shape.prosody, dropout=DROPOUT)
         self.norm = nn.LayerNorm(shape.prosody_width)
         self.head = nn.Linear(shape.prosody_width, PITCH_INPUTS)
 
@@ -141,7 +148,7 @@ class Acoustic(nn.Module):
         """Build the decoder's first half."""
         super().__init__()
         self.inputs = nn.Linear(shape.width + POSITIONS + PITCH_INPUTS, shape.width)
-        self.stack = Stack(shape.width, shape.decoder)
+        self.stack = Stack(shape.width, shape.decoder, dropout=DROPOUT)
         self.norm = nn.LayerNorm(shape.width)
         self.head = nn.Linear(shape.width, MELS)
 
@@ -176,7 +183,7 @@ class Masks(nn.Module):
         self.inputs = nn.Linear(MELS + PITCH_INPUTS, shape.vocoder_width)
         self.stack = Stack(shape.vocoder_width, shape.vocoder)
         self.norm = nn.LayerNorm(shape.vocoder_width)
-        self.head = nn.Linear(shape.vocoder_width, 2 * BINS)
+        self.head = nn.Linear(shape.vocoder_width, 2 * MASK)
 
     def forward(
         self, mel: Tensor, pitch: Tensor, mask: Tensor | None = None
@@ -190,11 +197,11 @@ class Masks(nn.Module):
 
         Returns:
             Masks of the harmonic source and of the noise, each
-            ``[batch, frames, 601]``, positive.
+            ``[batch, frames, 602]``, positive.
         """
         steps = self.inputs(torch.cat([mel / 4, pitch], -1))
         out = self.head(self.norm(self.stack(steps, mask))).float()
-        harmonic, noise = torch.exp(out.clamp(-12.0, 6.0)).split(BINS, -1)
+        harmonic, noise = torch.exp(out.clamp(-12.0, 6.0)).split(MASK, -1)
         return harmonic, noise
 
 

@@ -2,9 +2,10 @@
 
 ``sound = istft(stft(source) * harmonic_mask + noise * noise_mask)``. The source is a
 band-limited pulse train whose phase is the integral of the pitch (sum of equal cosines
-up to the Nyquist frequency, in closed form: the Dirichlet kernel). Frames are centred
-at ``300 k + 150`` and the window sum is the constant of the interior, so a chunk with
-two frames of context equals the whole. :mod:`common.voice.source` is the same in numpy.
+up to the Nyquist frequency, in closed form: the Dirichlet kernel). Slices, two to a
+frame, are centred at ``150 k + 75`` and the window sum is the constant of the interior,
+so a chunk with a frame of context equals the whole. :mod:`common.voice.source` is the
+same in numpy.
 """
 
 from __future__ import annotations
@@ -14,18 +15,17 @@ import math
 import torch
 from torch import Tensor
 
-from distill.student.model import HOP
+from distill.student.model import BINS, FFT, HOP, SLICE
 
-FFT = 1200
 SAMPLE_RATE = 24_000
-EDGE = (FFT - HOP) // 2
-"""Samples by which a window reaches over its frame on each side."""
+EDGE = (FFT - SLICE) // 2
+"""Samples by which a window reaches over its slice on each side."""
 WINDOW_SUM = 1.5
 """Sum of squared Hann windows at a hop of a quarter window."""
 
 
 def window() -> Tensor:
-    """The periodic Hann window of 1200 samples."""
+    """The periodic Hann window of 600 samples."""
     return torch.hann_window(FFT)
 
 
@@ -67,50 +67,67 @@ def pulse_train(pitch_hz: Tensor, voiced: Tensor) -> Tensor:
 
 
 def spectrum(sound: Tensor) -> Tensor:
-    """Spectrum of centred frames.
+    """Spectrum of centred slices.
 
     Args:
-        sound: ``[batch, frames * 300]``.
+        sound: ``[batch, slices * 150]``.
 
     Returns:
-        Complex ``[batch, frames, 601]``.
+        Complex ``[batch, slices, 301]``.
     """
     padded = torch.nn.functional.pad(sound, (EDGE, EDGE))
-    frames = padded.unfold(-1, FFT, HOP) * window()
-    return torch.fft.rfft(frames)
+    return torch.fft.rfft(padded.unfold(-1, FFT, SLICE) * window())
 
 
 def overlap_add(spectra: Tensor) -> Tensor:
-    """Turn frames back into sound.
+    """Turn slices back into sound.
 
     Args:
-        spectra: Complex ``[batch, frames, 601]``.
+        spectra: Complex ``[batch, slices, 301]``.
 
     Returns:
-        ``[batch, frames * 300]``.
+        ``[batch, slices * 150]``.
     """
-    frames = torch.fft.irfft(spectra, n=FFT) * window()
-    batch, count, _ = frames.shape
-    length = (count - 1) * HOP + FFT
+    slices = torch.fft.irfft(spectra, n=FFT) * window()
+    batch, count, _ = slices.shape
+    length = (count - 1) * SLICE + FFT
     sound = torch.nn.functional.fold(
-        frames.transpose(1, 2),
+        slices.transpose(1, 2),
         output_size=(1, length),
         kernel_size=(1, FFT),
-        stride=(1, HOP),
+        stride=(1, SLICE),
     ).reshape(batch, length)
-    return sound[:, EDGE : EDGE + count * HOP] / WINDOW_SUM
+    return sound[:, EDGE : EDGE + count * SLICE] / WINDOW_SUM
 
 
 def render(harmonic: Tensor, noise: Tensor, source: Tensor, hiss: Tensor) -> Tensor:
     """Shape source and noise into sound.
 
     Args:
-        harmonic: Mask of the source, ``[batch, frames, 601]``.
+        harmonic: Mask of the source, ``[batch, frames, 602]``.
         noise: Mask of the noise, the same shape.
         source: ``[batch, frames * 300]`` from :func:`pulse_train`.
-        hiss: Complex unit-variance noise, ``[batch, frames, 601]``.
+        hiss: Complex unit-variance noise, ``[batch, slices, 301]``.
 
     Returns:
         ``[batch, frames * 300]``.
     """
-    return overlap_add(spectrum(source) * harmonic + hiss * noise)
+    shape = hiss.shape
+    return overlap_add(
+        spectrum(source) * harmonic.reshape(shape) + hiss * noise.reshape(shape)
+    )
+
+
+def draw_hiss(batch: int, frames: int, random: torch.Generator) -> Tensor:
+    """Complex noise of unit variance.
+
+    Args:
+        batch: Sentences.
+        frames: Frames of each.
+        random: Source of chance.
+
+    Returns:
+        ``[batch, slices, 301]``.
+    """
+    shape = (batch, frames * (HOP // SLICE), BINS)
+    return torch.randn(shape, dtype=torch.complex64, generator=random)

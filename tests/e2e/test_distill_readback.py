@@ -50,7 +50,7 @@ def test_a_wrong_text_is_told_from_the_right_one(root: Path, tmp_path: Path) -> 
 def test_held_signage_is_understood(root: Path) -> None:
     told = run(
         root,
-        *("distill", "evaluate", "first", "--pack", str(starter_directory())),
+        *("distill", "evaluate", "shop", "--pack", str(starter_directory())),
         *("--no-teacher", "--voice", "woman", "--count", "20", "--json"),
     )
     (student,) = json.loads(told)["systems"]

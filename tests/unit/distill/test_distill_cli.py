@@ -31,13 +31,13 @@ def test_every_verb_explains_itself(verb: str) -> None:
     ("words", "said"),
     [
         (["run", "nobody"], "not_found: no readable recipe nobody"),
-        (["train", "first", "--stage", "dessert"], "no stage dessert"),
-        (["evaluate", "first"], "run the step export"),
-        (["evaluate", "first", "--held", "poems"], "poems"),
-        (["export", "first"], "run the step train"),
-        (["pack", "first"], "run the step export"),
-        (["pack", "first", "--name", "nobody"], "no pack nobody"),
-        (["pack", "first", "--to", "x"], "--to needs --name"),
+        (["train", "shop", "--stage", "dessert"], "no stage dessert"),
+        (["evaluate", "shop"], "run the step export"),
+        (["evaluate", "shop", "--held", "poems"], "poems"),
+        (["export", "shop"], "run the step train"),
+        (["pack", "shop"], "run the step export"),
+        (["pack", "shop", "--name", "nobody"], "no pack nobody"),
+        (["pack", "shop", "--to", "x"], "--to needs --name"),
         (["judge", "none.wav"], "none.wav is no file"),
     ],
 )
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_said_in_one_line_with_exit_code_2(
 
 def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("YAOHE_DISTILL_THREADS", "many")
-    done = CliRunner().invoke(app, ["status", "first"])
+    done = CliRunner().invoke(app, ["status", "shop"])
     assert done.exit_code == 2
     assert "YAOHE_DISTILL_THREADS" in done.stderr
 

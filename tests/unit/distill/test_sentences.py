@@ -11,7 +11,8 @@ from cloud.engine.kokoro.model import MAX_MODEL_TOKENS
 from cloud.engine.kokoro.tokens import tokens_of
 from common.errors import YaoheError
 from common.text import read
-from common.text.symbols import BOS, EOS, PAUSES, WORD
+from common.text.contours import contour
+from common.text.symbols import BOS, EOS, PAUSES, STRESS_FULL, WORD
 from distill.corpus import strange
 from distill.corpus.held import SETS, held, is_held, skeleton
 from distill.corpus.sentences import UNTAUGHT, Sentences, coverage, generate
@@ -79,11 +80,23 @@ def test_sentences_are_framed_and_their_words_parted() -> None:
 def test_every_kind_says_what_it_is_for() -> None:
     drawer = Sentences(1)
     texts = {kind: [drawer.draw(kind)[0] for _ in range(30)] for kind in drawer.kinds}
-    assert set(texts) == {"signage", "words", "short", "english", "syllables"}
+    mandarin = {"signage", "words", "short", "english", "syllables"}
+    assert set(texts) == mandarin | {"cantonese", "chengdu"}
     assert all(any(c.isascii() and c.isalpha() for c in t) for t in texts["english"])
     assert max(map(len, texts["short"])) <= 9
     ends = {text[-1] for text in texts["words"]}
     assert {"。", "？", "！"} <= ends
+
+
+def test_a_dialect_is_said_in_its_segments_with_mandarin_tones() -> None:
+    drawer = Sentences(1)
+    taught = {contour("zh", tone)[0] for tone in (1, 2, 3, 4)}
+    for kind, only in (("cantonese", "ɐ"), ("chengdu", "ɲ")):
+        drawn = [drawer.draw(kind)[1] for _ in range(60)]
+        symbols = [symbol for sentence in drawn for symbol in sentence]
+        assert only in {symbol.name for symbol in symbols}
+        toned = {s[1:4] for s in symbols if s.has_tone and s.stress == STRESS_FULL}
+        assert toned == taught
 
 
 def test_every_template_is_read_without_a_gap() -> None:
@@ -98,7 +111,7 @@ def test_every_template_is_read_without_a_gap() -> None:
 def test_held_sentences_are_there_and_nothing_that_says_the_same_is_made() -> None:
     texts = [text for name in SETS for text in held(name)]
     assert [len(held(name)) for name in SETS] == [200, 200, 40, 50, 50]
-    assert len({skeleton(text) for text in texts}) == 400
+    assert len({skeleton(text) for text in texts}) == 540
     assert is_held(texts[0].replace("，", "").replace("。", "!"))
     assert not is_held("今天没有这句话")
     assert not [s for s in generate(recipe(300)) if is_held(s.text)]

@@ -12,7 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET, IR_VERSION = 17, 8
-BINS = 601
+BINS, SLICES = 301, 2
+MASK = BINS * SLICES
 LENGTH = float(np.log(7.0))
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 
@@ -96,7 +97,8 @@ def make(folder: Path) -> None:
             _constant("one", np.float32(1)),
         ],
     )
-    slope = (0.05 * np.exp(-np.arange(BINS) / 40)).astype(np.float32)
+    falling = 0.05 * np.exp(-np.arange(BINS) / 20)
+    slope = np.tile(falling, SLICES).astype(np.float32)
     _save(
         folder,
         "decoder",
@@ -116,8 +118,8 @@ def make(folder: Path) -> None:
                 _value("pitch", FLOAT, 1, "f", 2),
             ],
             [
-                _value("harmonic", FLOAT, 1, "f", BINS),
-                _value("noise", FLOAT, 1, "f", BINS),
+                _value("harmonic", FLOAT, 1, "f", MASK),
+                _value("noise", FLOAT, 1, "f", MASK),
             ],
         ),
         [
