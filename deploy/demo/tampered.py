@@ -46,7 +46,7 @@ def tampered(step: Step, chain: Chain, ear: Ear, good: str) -> None:
 
 def _flipped(chain: Chain) -> Path:
     """A newer version, well signed, then one bit of it flipped."""
-    folder = chain.version_of_man("0.2.0")
+    folder = chain.version_of_man("9.0.0")
     chain.sign(folder)
     path = folder / DECODER
     content = bytearray(path.read_bytes())
@@ -57,7 +57,7 @@ def _flipped(chain: Chain) -> Path:
 
 def _foreign(chain: Chain) -> Path:
     """A newer version, signed by keys of another chain."""
-    folder = chain.version_of_man("0.2.1")
+    folder = chain.version_of_man("9.0.1")
     keys = chain.folder / "other-keys"
     chain.run("distill", "keygen", str(keys))
     chain.sign(folder, keys)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("safetensors", reason="it comes with the extra engine")
+
 from tests.e2e.clouds import ROOT, Cloud, running_cloud
 from tests.e2e.test_workers import metric, running_worker, spoken
 from tests.tools.make_random_assets import build

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("safetensors", reason="it comes with the extra engine")
+
 from common.text import read
 from common.voice.golden import check_golden
 from common.voice.pack import load_pack

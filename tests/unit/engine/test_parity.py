@@ -29,6 +29,8 @@ from tests.tools.make_random_assets import build  # noqa: E402
 if TYPE_CHECKING:
     from torch import Tensor
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-4
 """Logits and hidden states: the package differs from itself by 2e-5 in a batch."""
 SOUND = 1e-5
@@ -69,8 +71,8 @@ def asked(folder: Path) -> cases.Arrays:
     scope="module",
     params=[
         "golden",
-        pytest.param("tiny", marks=pytest.mark.slow),
-        pytest.param("full", marks=pytest.mark.slow),
+        "tiny",
+        "full",
     ],
 )
 def pair(
@@ -221,7 +223,6 @@ def test_a_share_of_chance_draws_the_code_that_the_package_gives_it(
             )
 
 
-@pytest.mark.slow
 def test_the_golden_file_is_what_the_package_says(tmp_path: Path) -> None:
     said = cases.slim(asked(build(tmp_path, "tiny")))
     with np.load(cases.GOLDEN) as golden:

@@ -15,6 +15,8 @@ from common.text import read
 from common.text.pieces import MAX_BREAK_MS
 from tests.tools.random_tokenizer import CONTROL, write_tokenizer
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = 21178
 LONG = 20_000
 """Characters of a long text."""

@@ -21,6 +21,8 @@ from cloud.engine.chattts.sequence import (
 from common.errors import YaoheError
 from tests.tools.random_tokenizer import CONTROL, write_tokenizer
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = 21178
 
 

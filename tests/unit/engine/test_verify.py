@@ -17,6 +17,8 @@ from common.errors import YaoheError  # noqa: E402
 from tests.tools.chattts_cases import PYTHON  # noqa: E402
 from tests.tools.make_random_assets import build  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 COMPARED = 5
 """Findings with a bar: tokens, hidden states, logits, codes, samples."""
 
@@ -28,7 +30,6 @@ def command(folder: Path, python: Path = PYTHON) -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_equal_sides_are_reported_with_their_speed(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, command(build(tmp_path, "tiny")))
     assert done.exit_code == 0, done.output
@@ -40,7 +41,6 @@ def test_equal_sides_are_reported_with_their_speed(tmp_path: Path) -> None:
             assert f"{name}, {rows} at the same time" in done.output
 
 
-@pytest.mark.slow
 def test_other_weights_are_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
