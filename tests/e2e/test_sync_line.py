@@ -178,13 +178,13 @@ async def test_clock_thirty_days_ahead_is_reported_and_the_line_works(
     await line.phrase(TEXTS[0])
     await line.converged()
     await until(lambda: line.office.boxes.list()[0].clock_suspect)
-    sync = box.sync
-    assert sync is not None
+    before = box.sync
+    assert before is not None
     for number in range(3):
-        await sync.tell("door", {"n": number})
-    await until(lambda: sync.state().waiting == 0, "events do not arrive")
+        await before.tell("door", {"n": number})
+    await until(lambda: before.state().waiting == 0, "events do not arrive")
     # The floor came from a signature, not from that clock.
-    assert sync._trust.floor_s < time.time() + 60
+    assert before._trust.floor_s < time.time() + 60
 
     # After a restart the same metadata could be a frozen repository's: what is here
     # still plays, and what is signed next is taken up again.
