@@ -101,6 +101,8 @@ def evaluate(
                 cast, wish.voices, len(sentences), wish.parts
             )
             found = mandarin.evaluate(studio, cast, wish.voices, sentences, wish.parts)
+            if cast.teacher is not None:
+                _keep_pairs(studio, student, cast.teacher, wish.voices, folder)
     facts = {
         "recipe": places.recipe.name,
         "pack": voice_pack.label,
