@@ -3,7 +3,8 @@
 For engines that choose readings themselves. Rules of this module:
 
 * Every number is read back, exactly: a price that is heard as another, or not at all,
-  fails, and so does a number that nobody asked for.
+  fails, and so does a number that nobody asked for. A recogniser may write a long
+  number in words that sound the same (酒店酒 for 九点九), with no numeral beside them.
 * The rest must be near: homophones are one syllable, and a recogniser errs too.
 * A recogniser writes digits and does not say how it heard them: each run of digits
   counts as the reading, whole or digit by digit, that fits.
@@ -27,6 +28,9 @@ EDGE_S = 1.5
 """Silence that may stand before and after."""
 ALIKE = 0.75
 """Share of syllables that must be heard."""
+HOMOPHONES_FROM = 3
+"""Syllables from which a number may be written in other words: shorter ones sound like
+too much else."""
 MAX_VARIANTS = 64
 """Ways to read the digits that a recogniser wrote."""
 
@@ -66,15 +70,31 @@ def _differs(reading: Reading, heard: str) -> str:
     got = _NUMBER.findall(other.spoken.translate(_SAME))
     rest = iter(got)
     missing = [number for number in wanted if number not in rest]
+    said = _syllables(other)
+    missing = [number for number in missing if not _is_in(number, said)]
     if missing:
         return f"{missing[0]} is not heard in {heard!r}"
     extra = [number for number in got if len(number) > 1 and number not in long]
     if extra:
         return f"{extra[0]} is heard and not asked for"
     alike = difflib.SequenceMatcher(
-        None, _syllables(reading), _syllables(other), autojunk=False
+        None, _syllables(reading), said, autojunk=False
     ).ratio()
     return "" if alike >= ALIKE else f"{heard!r} is heard"
+
+
+def _is_in(number: str, said: list[str]) -> bool:
+    """Whether a long number's syllables stand among others, no numeral beside them."""
+    sought = _syllables(read(number))
+    count = len(sought)
+    if count < HOMOPHONES_FROM:
+        return False
+    numerals = set(_syllables(read(_NUMERALS + "点")))
+    for at in range(len(said) - count + 1):
+        beside = {*said[max(0, at - 1) : at], *said[at + count : at + count + 1]}
+        if said[at : at + count] == sought and not beside & numerals:
+            return True
+    return False
 
 
 def _numbers(reading: Reading) -> tuple[list[str], set[str]]:

@@ -44,6 +44,7 @@ def heard(text: str, what: str, duration_s: float | None = None) -> str:
         (CALL, "请拨打10086第三桌取餐"),
         (CALL, "请拨打幺零零八六,第3桌取餐"),
         ("一起来吧", "衣起来吧"),
+        (PRICE, "今日特价新鲜草莓美金酒店酒员买一送一"),
     ],
 )
 def test_what_is_heard_right_passes(text: str, what: str) -> None:
@@ -57,6 +58,8 @@ def test_what_is_heard_right_passes(text: str, what: str) -> None:
         (PRICE, "今日特价新鲜草莓每斤8.9元买一送一", "九点九 is not heard"),
         (PRICE, "今日特价新鲜草莓每斤元买一送一", "九点九 is not heard"),
         (PRICE, "今日特价新鲜草莓每斤9.9元买一送一十二", "is heard and not asked for"),
+        (PRICE, "今日特价新鲜草莓每斤十酒店酒元买一送一", "九点九 is not heard"),
+        (PRICE, "今日特价新鲜草莓每斤酒店元买一送一", "九点九 is not heard"),
         (PRICE, "天气很好9.9元", "is heard"),
         (PRICE, "", "is not heard"),
         (CALL, "请拨打1086第3桌取餐", "一零零八六 is not heard"),
