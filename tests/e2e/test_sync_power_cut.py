@@ -128,9 +128,13 @@ def runs(
     pytest.fail("the faults never end")
 
 
-@pytest.mark.parametrize("calls", ["fdatasync,fsync", "pwrite64"])
+# Opening a clean file syncs nothing, so the first sync is the commit's own: the log is
+# written by then, and a kill, unlike a power cut, loses nothing that was written.
+@pytest.mark.parametrize(
+    ("calls", "first"), [("fdatasync,fsync", NEW), ("pwrite64", OLD)]
+)
 def test_killed_at_any_write_the_old_or_the_new_catalogue_stands(
-    before: Path, tmp_path: Path, root: Path, calls: str
+    before: Path, tmp_path: Path, root: Path, calls: str, first: int
 ) -> None:
     found = []
     for path, code in runs(before, tmp_path, root, f"{calls}:signal=KILL"):
@@ -140,7 +144,8 @@ def test_killed_at_any_write_the_old_or_the_new_catalogue_stands(
             (NEW, state_root(NEW)),
         )
         found.append((code, seq))
-    assert found[0][1] == OLD
+    assert found[0][0] != 0
+    assert found[0][1] == first
     assert found[-1] == (0, NEW)
     assert len(found) > 2
 
