@@ -34,7 +34,9 @@ SMALL = Shape(
 @pytest.fixture
 def student() -> Student:
     torch.manual_seed(3)
-    return Student(SMALL).eval()
+    made = Student(SMALL)
+    made.eval()
+    return made
 
 
 def test_the_source_is_the_same_in_numpy_and_torch() -> None:
