@@ -36,6 +36,7 @@ MAX_VARIANTS = 64
 
 _NUMERALS = "零一二三四五六七八九十百千万亿"
 _NUMBER = re.compile(f"[{_NUMERALS}][{_NUMERALS}点]*")
+_IDEOGRAPH = re.compile("[\u4e00-\u9fff]")
 _DIGITS = re.compile(r"[0-9]+")
 _SAME = str.maketrans({"两": "二", "幺": "一", "〇": "零"})
 _SPELLED = str.maketrans("0123456789", "零一二三四五六七八九")
@@ -67,34 +68,39 @@ def _differs(reading: Reading, heard: str) -> str:
     except YaoheError as error:
         return f"what was heard cannot be read: {error.message}"
     wanted, long = _numbers(reading)
-    got = _NUMBER.findall(other.spoken.translate(_SAME))
+    got = _NUMBER.findall(_respelled(other, wanted))
     rest = iter(got)
     missing = [number for number in wanted if number not in rest]
-    said = _syllables(other)
-    missing = [number for number in missing if not _is_in(number, said)]
     if missing:
         return f"{missing[0]} is not heard in {heard!r}"
     extra = [number for number in got if len(number) > 1 and number not in long]
     if extra:
         return f"{extra[0]} is heard and not asked for"
     alike = difflib.SequenceMatcher(
-        None, _syllables(reading), said, autojunk=False
+        None, _syllables(reading), _syllables(other), autojunk=False
     ).ratio()
     return "" if alike >= ALIKE else f"{heard!r} is heard"
 
 
-def _is_in(number: str, said: list[str]) -> bool:
-    """Whether a long number's syllables stand among others, no numeral beside them."""
-    sought = _syllables(read(number))
-    count = len(sought)
-    if count < HOMOPHONES_FROM:
-        return False
+def _respelled(other: Reading, wanted: list[str]) -> str:
+    """What was heard, words that sound like a wanted long number written as it."""
+    spoken = list(other.spoken.translate(_SAME))
+    places = [at for at, letter in enumerate(spoken) if _IDEOGRAPH.match(letter)]
+    said = _syllables(other)
+    if len(places) != len(said):
+        return "".join(spoken)  # something is not a character a syllable
     numerals = set(_syllables(read(_NUMERALS + "点")))
-    for at in range(len(said) - count + 1):
-        beside = {*said[max(0, at - 1) : at], *said[at + count : at + count + 1]}
-        if said[at : at + count] == sought and not beside & numerals:
-            return True
-    return False
+    for number in wanted:
+        sought = _syllables(read(number))
+        count = len(sought)
+        if count < HOMOPHONES_FROM:
+            continue
+        for at in range(len(said) - count + 1):
+            beside = {*said[max(0, at - 1) : at], *said[at + count : at + count + 1]}
+            if said[at : at + count] == sought and not beside & numerals:
+                for step, letter in enumerate(number):
+                    spoken[places[at + step]] = letter
+    return "".join(spoken)
 
 
 def _numbers(reading: Reading) -> tuple[list[str], set[str]]:

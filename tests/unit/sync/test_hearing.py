@@ -26,6 +26,7 @@ from tests.lines import hum
 
 PRICE = "今日特价，新鲜草莓每斤9.9元，买一送一。"
 CALL = "请拨打10086，第3桌取餐"
+TWICE, SAME = "原价19.9元，现价9.9元", "会员9.9元，新客9.9元"
 SOUND = np.zeros(2400, np.float32)
 
 
@@ -60,6 +61,8 @@ def test_what_is_heard_right_passes(text: str, what: str) -> None:
         (PRICE, "今日特价新鲜草莓每斤9.9元买一送一十二", "is heard and not asked for"),
         (PRICE, "今日特价新鲜草莓每斤十酒店酒元买一送一", "九点九 is not heard"),
         (PRICE, "今日特价新鲜草莓每斤酒店元买一送一", "九点九 is not heard"),
+        (TWICE, "原价9.9元现价19.9元", "九点九 is not heard"),
+        (SAME, "会员9.9元新客元", "九点九 is not heard"),
         (PRICE, "天气很好9.9元", "is heard"),
         (PRICE, "", "is not heard"),
         (CALL, "请拨打1086第3桌取餐", "一零零八六 is not heard"),
