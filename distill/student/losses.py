@@ -1,4 +1,4 @@
-"""Losses, and the mel spectrum that student and evaluation measure with."""
+"""Losses, and the mel spectrum that the student learns."""
 
 from __future__ import annotations
 
