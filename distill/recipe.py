@@ -104,6 +104,9 @@ class Corpus(Part):
         sentences: How many are drawn.
         least: Every symbol that the teacher can say occurs at least so often;
             sentences are added until it does.
+        told: Further sentences that the teacher does not say; it tells how long their
+            symbols are and how their pitch runs. That costs a thirtieth of a spoken
+            one, and timing and melody are what needs most examples.
         mix: Shares of the kinds of sentences.
         pace: How fast they are spoken.
     """
@@ -111,6 +114,7 @@ class Corpus(Part):
     name: Name
     sentences: int = Field(ge=1, le=900_000)
     least: int = Field(30, ge=0, le=1000)
+    told: int = Field(0, ge=0, le=99_999)
     mix: Mix = Mix()
     pace: Pace = Pace()
 
@@ -216,10 +220,13 @@ class Recipe(Part):
         needed = ("joint",) if self.start else STAGES
         if missing := [name for name in needed if name not in self.stages]:
             raise ValueError(f"stage {missing[0]} is missing")
-        if self.teacher in READERS and (self.corpus.least or self.corpus.mix.unread()):
+        corpus = self.corpus
+        if self.teacher in READERS and (
+            corpus.least or corpus.told or corpus.mix.unread()
+        ):
             raise ValueError(
                 f"{self.teacher} takes characters: no syllables and no dialects for it,"
-                " and least must be 0"
+                " and least and told must be 0"
             )
         slots = [voice.speaker for voice in self.voices.values()]
         teachers = [voice.teacher for voice in self.voices.values()]
@@ -238,11 +245,13 @@ class Recipe(Part):
     @property
     def corpus_digest(self) -> str:
         """SHA-256 of what decides the corpus: seed, teacher, voices, sentences."""
+        # What a corpus was made by does not change with fields that came later.
+        unsaid = {"name"} if self.corpus.told else {"name", "told"}
         facts = {
             "seed": self.seed,
             "teacher": self.teacher,
             "voices": {n: v.teacher for n, v in self.voices.items()},
-            "corpus": self.corpus.model_dump(mode="json", exclude={"name"}),
+            "corpus": self.corpus.model_dump(mode="json", exclude=unsaid),
         }
         if self.quality != Quality():
             facts["quality"] = self.quality.model_dump(mode="json")

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from distill.corpus.dataset import Batch, Dataset, Utterance, collate
+from distill.corpus.dataset import Batch, Dataset, Utterance, batches, collate
 from distill.corpus.variation import Variations
 from distill.student import losses
 from distill.student.model import HOP, PITCH_REFERENCE_HZ, Shape, Student
@@ -239,7 +239,7 @@ class Trainer:
                 for row in picks:
                     yield [long[int(number)] for number in row]
             else:
-                yield from self.dataset.batches(random, self.schedule.frames)
+                yield from batches(self.dataset.train, random, self.schedule.frames)
 
     def _losses(self, items: list[Utterance]) -> dict[str, Tensor]:
         batch = collate(items)

@@ -19,10 +19,10 @@ from common.errors import YaoheError
 from distill.corpus import ledger, quality
 from distill.corpus.complete import align_corpus, completed
 from distill.corpus.ledger import Entry
-from distill.corpus.sentences import Sentence, coverage, generate
+from distill.corpus.sentences import Sentence, coverage, generate, generate_told
 from distill.notes import read_note
 from distill.recipe import Recipe
-from distill.teacher.base import Plug, Teacher
+from distill.teacher.base import Lesson, Plug, Teacher, Teller
 
 PASSED_OVER = frozenset(("input_too_long", "unreadable_text"))
 """What one sentence may be at fault for; anything else is the teacher's."""
@@ -30,11 +30,19 @@ PASSED_OVER = frozenset(("input_too_long", "unreadable_text"))
 
 @dataclass(frozen=True)
 class Task:
-    """A sentence, the teacher's voice that says it, and how fast."""
+    """A sentence, the teacher's voice that says it, and how fast.
+
+    Attributes:
+        sentence: What to say.
+        voice: The teacher's voice.
+        speed: 1 is the voice's own.
+        is_told: Whether it is enough that the teacher tells how it would say it.
+    """
 
     sentence: Sentence
     voice: str
     speed: float
+    is_told: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,15 +87,14 @@ class Work:
         """Let the teacher say a sentence and keep it if it is good."""
         sentence = task.sentence
         try:
-            told = self.teacher.speak(
-                sentence.symbols, task.voice, task.speed, text=sentence.text
-            )
+            lesson = self._lesson(task)
         except YaoheError as error:
             if error.code not in PASSED_OVER:
                 raise
             return Outcome(task, None, error.message)
-        lesson = completed(told)
-        if reason := quality.fault(lesson, sentence.symbols, self.least_voiced):
+        if reason := quality.fault(
+            *(lesson, sentence.symbols, self.least_voiced), has_sound=not task.is_told
+        ):
             return Outcome(task, None, reason)
         seconds, sha256 = ledger.save(
             self.folder, sentence.id, sentence.symbols, lesson, task.speed
@@ -100,8 +107,26 @@ class Work:
             speed=task.speed,
             sha256=sha256,
             dialect=sentence.dialect,
+            is_told=task.is_told,
         )
         return Outcome(task, entry)
+
+    def _lesson(self, task: Task) -> Lesson:
+        """What the teacher says or tells, and what it leaves to be found out."""
+        sentence = task.sentence
+        if not task.is_told:
+            return completed(
+                self.teacher.speak(
+                    sentence.symbols, task.voice, task.speed, text=sentence.text
+                )
+            )
+        if not isinstance(self.teacher, Teller):
+            raise YaoheError(
+                "invalid_request",
+                "this teacher cannot tell without speaking; corpus.told must be 0",
+                param="corpus.told",
+            )
+        return self.teacher.tell(sentence.symbols, task.voice, task.speed)
 
 
 Hire = Callable[[], Work]
@@ -158,16 +183,18 @@ def plan(recipe: Recipe) -> list[Task]:
         recipe: The recipe.
 
     Returns:
-        Tasks in order; voices take turns, and each sentence has its speed.
+        Tasks in order, those first that cost least; voices take turns, and each
+        sentence has its speed.
     """
     voices = [voice.teacher for voice in recipe.voices.values()]
-    pace, random = recipe.corpus.pace, Random(recipe.seed)
     tasks = []
-    for sentence in generate(recipe):
-        is_other = random.random() < pace.share
-        other = round(random.uniform(pace.slowest, pace.fastest), 3)
-        voice = voices[sentence.id % len(voices)]
-        tasks.append(Task(sentence, voice, other if is_other else 1.0))
+    for sentences, is_told in ((generate_told, True), (generate, False)):
+        pace, random = recipe.corpus.pace, Random(recipe.seed)
+        for sentence in sentences(recipe):
+            is_other = random.random() < pace.share
+            other = round(random.uniform(pace.slowest, pace.fastest), 3)
+            voice = voices[sentence.id % len(voices)]
+            tasks.append(Task(sentence, voice, other if is_other else 1.0, is_told))
     return tasks
 
 

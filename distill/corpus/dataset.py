@@ -20,7 +20,7 @@ from torch import Tensor
 from common.text.symbols import DIALECTS, Symbol, tone_inputs
 from distill.corpus.complete import has_durations, read_alignment
 from distill.student.losses import log_mel
-from distill.student.model import HOP, PITCH_REFERENCE_HZ, positions_of
+from distill.student.model import HOP, MELS, PITCH_REFERENCE_HZ, positions_of
 
 PITCH_FLOOR_HZ = 55.0
 """Below this the teacher's pitch curve is on its way to or from silence."""
@@ -44,8 +44,9 @@ class Utterance:
         speed: Speed that the teacher was asked for; 1 is its own.
         pitch: ``[frames]`` octaves around 200 Hz, continuous through unvoiced frames.
         voiced: ``[frames]`` 0 or 1.
-        mel: ``[frames, 80]`` log mel spectrum of the teacher's sound.
-        sound: ``[frames * 300]`` int16.
+        mel: ``[frames, 80]`` log mel spectrum of the teacher's sound; no frames where
+            the teacher only told about the sentence.
+        sound: ``[frames * 300]`` int16, or empty.
         dialect: Index into ``DIALECTS``.
         said: The symbols again, whole.
         tune: ``[frames]`` what the pitch network shall answer: ``pitch``, unless other
@@ -96,7 +97,8 @@ def load_utterance(
     """Read one sentence of the corpus.
 
     Args:
-        path: Its ``.npz`` with ``audio``, ``dur``, ``f0``, ``sym`` and ``speed``.
+        path: Its ``.npz`` with ``dur``, ``f0``, ``sym``, ``speed``, and ``audio`` where
+            it was spoken.
         number: Its number.
         speaker: The speaker slot to train.
         dialect: Whose segments it has.
@@ -106,7 +108,8 @@ def load_utterance(
         The sentence, its leading silence cut to :data:`EDGE_FRAMES`.
     """
     with np.load(path) as file:
-        audio, hz, rows = (file[key] for key in ("audio", "f0", "sym"))
+        hz, rows = file["f0"], file["sym"]
+        audio = file["audio"] if "audio" in file else np.zeros(0, np.int16)
         units = file["dur"] if aligned is None else aligned
         speed = float(file["speed"]) if "speed" in file else 1.0
     durations = units.astype(np.int64) * UNITS
@@ -125,7 +128,11 @@ def load_utterance(
         speed=speed,
         pitch=pitch,
         voiced=voiced,
-        mel=log_mel(sound.float().unsqueeze(0) / 32768)[0],
+        mel=(
+            log_mel(sound.float().unsqueeze(0) / 32768)[0]
+            if len(sound)
+            else torch.zeros(0, MELS)
+        ),
         sound=sound,
         dialect=DIALECTS.index(dialect),
         said=symbols,
@@ -207,7 +214,13 @@ def collate(items: Sequence[Utterance]) -> Batch:
 
 
 class Dataset:
-    """A corpus folder in memory, split into training and unseen sentences."""
+    """A corpus folder in memory, split into training and unseen sentences.
+
+    Attributes:
+        train: Spoken sentences to learn from.
+        unseen: Spoken sentences that are only measured on.
+        told: Sentences without sound, to learn timing and pitch from.
+    """
 
     UNSEEN_EVERY = 50
     """One sentence in this many is kept from training and measured on."""
@@ -224,6 +237,7 @@ class Dataset:
         self._seen: set[int] = set()
         self.train: list[Utterance] = []
         self.unseen: list[Utterance] = []
+        self.told: list[Utterance] = []
         self.refresh()
 
     @property
@@ -257,34 +271,38 @@ class Dataset:
                     row.get("dialect", "zh"),
                     aligned=aligned.get(number),
                 )
+                if row.get("is_told"):
+                    self.told.append(item)
+                    continue
                 # The hash spreads both voices over the unseen part.
                 chosen = (number * 2654435761 >> 7) % self.UNSEEN_EVERY == 0
                 (self.unseen if chosen else self.train).append(item)
         return len(self._seen) - before
 
-    def batches(
-        self, random: np.random.Generator, frames: int
-    ) -> Iterator[list[Utterance]]:
-        """One pass in random order, sentences of like length together.
 
-        Args:
-            random: Source of the order.
-            frames: Padded frames a batch may hold.
+def batches(
+    items: Sequence[Utterance], random: np.random.Generator, frames: int
+) -> Iterator[list[Utterance]]:
+    """One pass in random order, sentences of like length together.
 
-        Yields:
-            Lists of sentences.
-        """
-        jitter = random.uniform(0.9, 1.1, len(self.train))
-        lengths = np.array([item.frames for item in self.train])
-        order = np.argsort(lengths * jitter)
-        groups: list[list[Utterance]] = [[]]
-        longest = 0
-        for number in order:
-            item = self.train[int(number)]
-            longest = max(longest, item.frames)
-            if groups[-1] and longest * (len(groups[-1]) + 1) > frames:
-                groups.append([])
-                longest = item.frames
-            groups[-1].append(item)
-        for number in random.permutation(len(groups)):
-            yield groups[int(number)]
+    Args:
+        items: Sentences.
+        random: Source of the order.
+        frames: Padded frames a batch may hold.
+
+    Yields:
+        Lists of sentences.
+    """
+    jitter = random.uniform(0.9, 1.1, len(items))
+    lengths = np.array([item.frames for item in items])
+    groups: list[list[Utterance]] = [[]]
+    longest = 0
+    for number in np.argsort(lengths * jitter):
+        item = items[int(number)]
+        longest = max(longest, item.frames)
+        if groups[-1] and longest * (len(groups[-1]) + 1) > frames:
+            groups.append([])
+            longest = item.frames
+        groups[-1].append(item)
+    for number in random.permutation(len(groups)):
+        yield groups[int(number)]

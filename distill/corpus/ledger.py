@@ -42,6 +42,7 @@ class Entry:
         speed: Speed that the teacher was asked for.
         sha256: Digest of its file.
         dialect: Whose segments it has; the contours are Mandarin.
+        is_told: Whether the teacher only told how it would say it; there is no sound.
     """
 
     id: int
@@ -51,6 +52,7 @@ class Entry:
     speed: float
     sha256: str
     dialect: str = "zh"
+    is_told: bool = False
 
 
 def file_of(folder: Path, number: int) -> Path:
@@ -72,7 +74,7 @@ def save(
         number: The sentence's number.
         symbols: What was asked for.
         lesson: What the teacher said, with pitch; without durations where they are to
-            be found once all is said.
+            be found once all is said, without sound where it only told.
         speed: Speed that it was asked for.
 
     Returns:
@@ -84,11 +86,12 @@ def save(
     if lesson.pitch_hz is None:
         raise YaoheError("not_ready", "the pitch of this lesson is not known")
     arrays: dict[str, Any] = {
-        "audio": np.frombuffer(to_s16(lesson.audio), "<i2"),
         "f0": lesson.pitch_hz.astype(np.float32),
         "sym": np.array(symbols, np.int32),
         "speed": np.float32(speed),
     }
+    if lesson.audio.size:
+        arrays["audio"] = np.frombuffer(to_s16(lesson.audio), "<i2")
     if lesson.durations is not None:
         arrays["dur"] = lesson.durations.astype(np.int16)
     buffer = io.BytesIO()
@@ -99,7 +102,7 @@ def save(
     part = path.with_name(path.name + TEMPORARY_SUFFIX)
     part.write_bytes(data)
     os.replace(part, path)
-    return len(lesson.audio) / SAMPLE_RATE, hashlib.sha256(data).hexdigest()
+    return lesson.samples / SAMPLE_RATE, hashlib.sha256(data).hexdigest()
 
 
 def rows(folder: Path) -> Iterator[dict[str, Any]]:
@@ -193,9 +196,11 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
         facts: Recipe, teacher and their digests.
 
     Returns:
-        The manifest: ``facts``, seconds by voice, and one digest over all files.
+        The manifest: ``facts``, spoken and told seconds by voice, and one digest over
+        all files.
     """
     seconds: dict[str, float] = {}
+    told: dict[str, float] = {}
     digests: dict[int, str] = {}
     for row in rows(folder):
         number = int(row["id"])
@@ -205,13 +210,15 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
         if sha256 is None:  # from before rows had digests
             sha256 = sha256_of(file_of(folder, number))
         digests[number] = sha256
-        seconds[row["voice"]] = seconds.get(row["voice"], 0.0) + row["seconds"]
+        sums = told if row.get("is_told") else seconds
+        sums[row["voice"]] = sums.get(row["voice"], 0.0) + row["seconds"]
     text = "".join(f"{number} {digests[number]}\n" for number in sorted(digests))
     manifest = {
         **facts,
         "sentences": len(digests),
         "rejected": len(rejected(folder)),
         "seconds": {voice: round(seconds[voice], 1) for voice in sorted(seconds)},
+        "told_seconds": {voice: round(told[voice], 1) for voice in sorted(told)},
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
     }
     write_note(folder / MANIFEST, manifest)

@@ -8,7 +8,7 @@ import numpy as np
 
 from common.audio.pcm import rms_dbfs
 from common.text.symbols import PAUSES, WORD, Symbol
-from distill.teacher.base import UNIT_SAMPLES, Lesson
+from distill.teacher.base import Lesson
 
 QUIETEST_DB = -50.0
 """A sound whose level is lower is silence, in dB relative to full scale."""
@@ -22,7 +22,11 @@ VOICED_HZ = 10.0
 
 
 def fault(
-    lesson: Lesson, symbols: Sequence[Symbol], least_voiced: float = LEAST_VOICED
+    lesson: Lesson,
+    symbols: Sequence[Symbol],
+    least_voiced: float = LEAST_VOICED,
+    *,
+    has_sound: bool = True,
 ) -> str | None:
     """Look for what would teach the student something wrong.
 
@@ -30,20 +34,14 @@ def fault(
         lesson: What the teacher said.
         symbols: What it was asked to say.
         least_voiced: Share of the sentence that is voiced, at least.
+        has_sound: Whether it was to say it, or only to tell how it would.
 
     Returns:
         The reason to leave it out, None where it is good.
     """
-    audio = lesson.audio
-    if not audio.size or not np.isfinite(audio).all():
-        return "no finite sound"
-    if float(np.abs(audio).max()) > LOUDEST_PEAK:
-        return "a burst"
-    if rms_dbfs(audio) < QUIETEST_DB:
-        return "silence"
+    if has_sound and (reason := _sound_fault(lesson)):
+        return reason
     if lesson.durations is not None:
-        if int(lesson.durations.sum()) * UNIT_SAMPLES != audio.size:
-            return "durations and sound differ"
         sounding = [
             units
             for units, symbol in zip(lesson.durations, symbols, strict=True)
@@ -59,3 +57,15 @@ def fault(
         if float((lesson.pitch_hz > VOICED_HZ).mean()) < least_voiced:
             return "a whisper"
     return None
+
+
+def _sound_fault(lesson: Lesson) -> str | None:
+    """What is wrong with the sound of a lesson."""
+    audio = lesson.audio
+    if not audio.size or not np.isfinite(audio).all():
+        return "no finite sound"
+    if float(np.abs(audio).max()) > LOUDEST_PEAK:
+        return "a burst"
+    if rms_dbfs(audio) < QUIETEST_DB:
+        return "silence"
+    return "durations and sound differ" if lesson.samples != audio.size else None

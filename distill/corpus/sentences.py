@@ -39,6 +39,8 @@ MAX_SYMBOLS = 180
 """Symbols of one sentence; about 13 seconds, and well below what the teacher takes."""
 MAX_DRAWS = 50_000
 """Sentences drawn in search of a rare symbol before the search fails."""
+TOLD_FROM = 900_000
+"""Number of the first sentence that is told and not spoken."""
 UNTAUGHT = frozenset((PAD, BOS, EOS, BREAK))
 """Symbols that no teacher sounds."""
 
@@ -252,6 +254,22 @@ def generate(recipe: Recipe) -> Iterator[Sentence]:
             yield sentence
     names = " ".join(sorted(short))
     raise YaoheError("invalid_request", f"too few sentences with the symbols {names}")
+
+
+def generate_told(recipe: Recipe) -> Iterator[Sentence]:
+    """The sentences of a recipe that the teacher only tells about.
+
+    Args:
+        recipe: Seed, count and mix.
+
+    Yields:
+        Sentences, numbered from :data:`TOLD_FROM`; others than the spoken ones.
+    """
+    drawer = Sentences(recipe.seed + 1)
+    shares = recipe.corpus.mix.model_dump()
+    for number in range(TOLD_FROM, TOLD_FROM + recipe.corpus.told):
+        kind = drawer.choose(shares)
+        yield Sentence(number, kind, *_frozen(drawer.draw(kind)))
 
 
 def _frozen(drawn: Drawn) -> tuple[str, tuple[Symbol, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ class Lesson:
     """One sentence as the teacher says it.
 
     Attributes:
-        audio: ``[samples]`` at 24 kHz; may exceed [-1, 1] a little.
+        audio: ``[samples]`` at 24 kHz; may exceed [-1, 1] a little. Empty where the
+            teacher only told how it would say the sentence.
         durations: ``[symbols]`` in units of :data:`UNIT_SAMPLES`, start and end marks
             included; together they are exactly the sound. None where the teacher
             cannot tell.
@@ -38,6 +39,13 @@ class Lesson:
     audio: NDArray[np.float32]
     durations: NDArray[np.int64] | None = None
     pitch_hz: NDArray[np.float32] | None = None
+
+    @property
+    def samples(self) -> int:
+        """Length that the durations add up to, or that the sound has."""
+        if self.durations is None:
+            return len(self.audio)
+        return int(self.durations.sum()) * UNIT_SAMPLES
 
 
 class Teacher(Protocol):
@@ -65,6 +73,30 @@ class Teacher(Protocol):
         Raises:
             YaoheError: The voice is unknown, the sentence too long, or a character
                 has no token.
+        """
+
+
+@runtime_checkable
+class Teller(Teacher, Protocol):
+    """A teacher that can tell how it would say a sentence without saying it.
+
+    Timing and pitch are a small part of what speech costs, and what a student needs
+    most examples of.
+    """
+
+    def tell(self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0) -> Lesson:
+        """Tell durations and pitch of one sentence.
+
+        Args:
+            symbols: The sentence with start and end marks.
+            voice: One of the teacher's own voices.
+            speed: 1 is the voice's own.
+
+        Returns:
+            The lesson, without sound.
+
+        Raises:
+            YaoheError: As :meth:`Teacher.speak`.
         """
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from cloud.engine.kokoro import assets
-from cloud.engine.kokoro.model import DURATIONS, F0, FRAME_SAMPLES, load
+from cloud.engine.kokoro.model import DURATIONS, F0, FRAME_SAMPLES, Model, Spoken, load
 from common.errors import YaoheError
 from common.protocol.manifest import Teacher as Card
 from common.text.symbols import Symbol
@@ -35,7 +35,12 @@ class KokoroTeacher:
         Raises:
             YaoheError: ``pack_invalid`` where a file is missing or another one.
         """
+        self._directory = directory
         self._model = load(directory, extra_outputs=(DURATIONS, F0))
+
+    @cached_property
+    def _silent(self) -> Model:
+        return load(self._directory, extra_outputs=(DURATIONS, F0), has_sound=False)
 
     def speak(
         self,
@@ -46,24 +51,39 @@ class KokoroTeacher:
         text: str = "",
     ) -> Lesson:
         """Say one sentence; see :class:`distill.teacher.base.Teacher`."""
-        spoken = self._model.speak(symbols, voice, speed=speed)
-        heard = spoken.extras[DURATIONS].round().astype(np.int64)
-        pitch = spoken.extras[F0]
-        # The model's own two end tokens are our start and end marks.
-        owner = np.array([0, *spoken.tokens.owner, len(symbols) - 1])
-        durations = np.zeros(len(symbols), np.int64)
-        np.add.at(durations, owner, heard)
-        total = int(durations.sum())
-        if (
-            FRAME_SAMPLES != UNIT_SAMPLES
-            or total * UNIT_SAMPLES != len(spoken.audio)
-            or total * PITCH_PER_UNIT != len(pitch)
-        ):
+        lesson = _lesson(self._model.speak(symbols, voice, speed=speed), len(symbols))
+        if lesson.samples != len(lesson.audio):
             raise YaoheError(
                 "internal_error",
-                f"the teacher's durations ({total} units) do not add up to its sound",
+                f"the teacher's durations ({lesson.samples} samples) do not add up to"
+                " its sound",
             )
-        return Lesson(spoken.audio, durations, pitch)
+        return lesson
+
+    def tell(self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0) -> Lesson:
+        """Tell how it would say a sentence; see :class:`distill.teacher.base.Teller`.
+
+        The same values that :meth:`speak` gives, without the half of the network that
+        makes the sound.
+        """
+        return _lesson(self._silent.speak(symbols, voice, speed=speed), len(symbols))
+
+
+def _lesson(spoken: Spoken, symbols: int) -> Lesson:
+    """Durations by symbol, pitch and sound."""
+    heard = spoken.extras[DURATIONS].round().astype(np.int64)
+    pitch = spoken.extras[F0]
+    # The model's own two end tokens are our start and end marks.
+    owner = np.array([0, *spoken.tokens.owner, symbols - 1])
+    durations = np.zeros(symbols, np.int64)
+    np.add.at(durations, owner, heard)
+    total = int(durations.sum())
+    if FRAME_SAMPLES != UNIT_SAMPLES or total * PITCH_PER_UNIT != len(pitch):
+        raise YaoheError(
+            "internal_error",
+            f"the teacher's durations ({total} units) do not add up to its pitch",
+        )
+    return Lesson(spoken.audio, durations, pitch)
 
 
 def plug(directory: Path) -> Plug:
