@@ -22,8 +22,7 @@ from pydantic import ValidationError
 from common import log
 from common.errors import YaoheError
 from common.settings import settings_error
-from common.usage import BAD_INPUT, begin
-from common.version import VERSION
+from common.usage import BAD_INPUT, add_version, begin
 from distill.places import Places
 from distill.recipe import load_recipe, shipped
 from distill.settings import DistillSettings
@@ -45,6 +44,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+add_version(app, "yaohe-distill")
 
 RecipeName = Annotated[
     str, typer.Argument(metavar="RECIPE", help="YAML file, or a shipped recipe's name.")
@@ -96,22 +96,6 @@ def _settings() -> DistillSettings:
 def _places(recipe: str) -> tuple[Places, DistillSettings]:
     settings = _settings()
     return Places(settings.data, load_recipe(recipe)), settings
-
-
-def _version(is_wanted: bool) -> None:
-    if is_wanted:
-        typer.echo(f"yaohe-distill {VERSION}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    _: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which."),
-    ] = False,
-) -> None:
-    """Options of every command."""
 
 
 @app.command()

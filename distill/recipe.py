@@ -137,12 +137,15 @@ class Stage(Part):
         frames: Padded frames per batch.
         rate: Highest learning rate.
         warmup: Steps until it is reached.
+        critic: Step from which the student listens to a critic of its sound; without
+            it there is none.
     """
 
     steps: int = Field(ge=1)
     frames: int = Field(4800, ge=256)
     rate: float = Field(1e-3, gt=0, le=1)
     warmup: int = Field(200, ge=1)
+    critic: int | None = Field(None, ge=0)
 
 
 class Evaluation(Part):

@@ -100,6 +100,7 @@ def train(
                 warmup=plan.warmup,
                 frames=plan.frames,
                 seed=recipe.seed,
+                critic=plan.critic,
             ),
             shape=Shape(**SIZES[recipe.size]),
             start=earlier("acoustic") if is_joint else None,

@@ -2,9 +2,10 @@
 
 ``acoustic`` learns durations, pitch and mel from labels; ``masks`` learns the vocoder
 from the teacher's own mel; ``joint`` lets the vocoder hear what the acoustic model
-really predicts. A checkpoint holds weights, their running mean (which is what gets
-exported), optimizer and step; it is replaced atomically, so a kill loses at most
-``SAVE_EVERY`` steps.
+really predicts, and a critic hear the vocoder. Sentences that a teacher only told about
+teach durations and pitch at every step. A checkpoint holds weights, their running mean
+(which is what gets exported), optimizer and step; it is replaced atomically, so a kill
+loses at most ``SAVE_EVERY`` steps.
 """
 
 from __future__ import annotations
@@ -22,26 +23,33 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from distill.corpus.dataset import Batch, Dataset, Utterance, batches, collate
+from distill.corpus.dataset import Dataset, Utterance, batches, collate
 from distill.corpus.variation import Variations
-from distill.student import losses
-from distill.student.model import HOP, PITCH_REFERENCE_HZ, Shape, Student
-from distill.student.vocoder import draw_hiss, pulse_train, render
+from distill.student.critic import Adversary
+from distill.student.losses import spectral_distance
+from distill.student.model import Shape, Student
+from distill.student.objectives import CROP, acoustic_losses, crops, prosody_losses
 
 Stage = Literal["acoustic", "masks", "joint"]
+Sounds = tuple[Tensor, Tensor] | None
 
 SAVE_EVERY = 250
 """Steps between checkpoints."""
 LOG_EVERY = 50
 """Steps between lines of the log."""
-CROP = 64
-"""Frames of sound the vocoder learns from at once (0.8 s)."""
-PITCH_BEND = 0.25
-"""Octaves up to which a pitch error counts by its square: the mean of what a pitch
-could be is nearer to the teacher than its median; what lies farther off is the curve's
-way to or from silence."""
 MEAN_DECAY = 0.999
 """Decay of the running mean of the weights, per step."""
+TOLD_FRAMES = 4800
+"""Padded frames of the sentences without sound that a step learns from."""
+_WEIGHTS = {
+    "mel": 1.0,
+    "duration": 0.3,
+    "pitch": 2.0,
+    "voicing": 0.2,
+    "sound": 0.5,
+    "verdict": 0.1,
+    "likeness": 0.1,
+}
 PARTS: dict[Stage, tuple[str, ...]] = {
     "acoustic": ("encoder", "prosody", "acoustic"),
     "masks": ("masks",),
@@ -59,6 +67,8 @@ class Schedule:
         warmup: Steps until it is reached.
         frames: Padded frames per batch.
         seed: Seed of order, crops and initial weights.
+        critic: Step from which the student listens to a critic; it learns from the
+            first step on. None for no critic.
     """
 
     steps: int
@@ -66,6 +76,7 @@ class Schedule:
     warmup: int = 200
     frames: int = 4800
     seed: int = 20261130
+    critic: int | None = None
 
     def rate_at(self, step: int) -> float:
         """Learning rate: linear rise, then a cosine down to 2 %."""
@@ -73,99 +84,6 @@ class Schedule:
             return self.rate * (step + 1) / self.warmup
         done = (step - self.warmup) / max(1, self.steps - self.warmup)
         return self.rate * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1, done))))
-
-
-def pitch_inputs(pitch: Tensor, voiced: Tensor) -> Tensor:
-    """What decoder and vocoder see of the pitch.
-
-    Args:
-        pitch: ``[batch, frames]`` octaves.
-        voiced: ``[batch, frames]``.
-
-    Returns:
-        ``[batch, frames, 2]``: octaves where voiced, else 0, and voicing.
-    """
-    return torch.stack([pitch * voiced, voiced], -1)
-
-
-def _gather(hidden: Tensor, index: Tensor) -> Tensor:
-    """Repeat symbol vectors over their frames."""
-    return torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
-
-
-def acoustic_losses(student: Student, batch: Batch) -> tuple[dict[str, Tensor], Tensor]:
-    """Losses of the acoustic stage on one batch.
-
-    Args:
-        student: The model.
-        batch: Sentences.
-
-    Returns:
-        Named losses (mel in nats, duration in squared log frames, pitch in octaves,
-        voicing in nats) and the predicted mel ``[batch, frames, 80]``.
-    """
-    with torch.autocast("cpu", torch.bfloat16):
-        hidden, lengths = student.encoder(
-            batch.symbols, batch.tones, batch.speaker, batch.dialect, batch.symbol_mask
-        )
-        spread = _gather(hidden, batch.index)
-        pitch, voicing = student.prosody(spread, batch.positions, batch.mask)
-        mel = student.acoustic(
-            spread,
-            batch.positions,
-            pitch_inputs(batch.pitch, batch.voiced),
-            batch.mask,
-        )
-    mask = batch.mask.squeeze(-1)
-    symbols = batch.symbol_mask.squeeze(-1)
-    # The model learns the teacher's own pace; speed is an edit of its answer.
-    wanted = torch.log1p(batch.durations * batch.speed)
-    voiced = mask * batch.voiced
-    off = (mel.float() - batch.mel).abs().mean(-1)
-    pitch_off = nn.functional.smooth_l1_loss(
-        pitch.float(), batch.tune, beta=PITCH_BEND, reduction="none"
-    )
-    cross = nn.functional.binary_cross_entropy_with_logits(
-        voicing.float(), batch.voiced, reduction="none"
-    )
-    named = {
-        "mel": (off * mask).sum() / mask.sum(),
-        "duration": ((lengths.float() - wanted) ** 2 * symbols).sum() / symbols.sum(),
-        "pitch": (pitch_off * voiced).sum() / voiced.sum().clamp(min=1),
-        "voicing": (cross * mask).sum() / mask.sum(),
-    }
-    return named, mel.float()
-
-
-_WEIGHTS = {"mel": 1.0, "duration": 0.3, "pitch": 2.0, "voicing": 0.2, "sound": 0.5}
-
-
-def sound_loss(
-    student: Student, mel: Tensor, batch: Batch, starts: Tensor, seed: int
-) -> Tensor:
-    """Spectral distance of a crop of each sentence.
-
-    Args:
-        student: The model.
-        mel: ``[batch, frames, 80]`` to speak from.
-        batch: The sentences.
-        starts: ``[batch]`` first frame of each crop of ``CROP`` frames.
-        seed: Seed of the noise.
-
-    Returns:
-        A scalar.
-    """
-    rows = starts.unsqueeze(1) + torch.arange(CROP)
-    picked = torch.arange(len(starts)).unsqueeze(1)
-    pitch, voiced = batch.pitch[picked, rows], batch.voiced[picked, rows]
-    with torch.autocast("cpu", torch.bfloat16):
-        harmonic, noise = student.masks(mel[picked, rows], pitch_inputs(pitch, voiced))
-    source = pulse_train(PITCH_REFERENCE_HZ * torch.exp2(pitch), voiced)
-    random = torch.Generator().manual_seed(seed)
-    hiss = draw_hiss(len(starts), CROP, random)
-    ours = render(harmonic, noise, source, hiss)
-    samples = starts.unsqueeze(1) * HOP + torch.arange(CROP * HOP)
-    return losses.spectral_distance(ours, batch.sound[picked, samples])
 
 
 class Trainer:
@@ -201,7 +119,8 @@ class Trainer:
         self.step = 0
         self._path = checkpoint
         self.student = Student(shape)
-        self._variations = Variations(dataset.train)
+        self._variations = Variations(dataset.train + dataset.told)
+        self._adversary = None if schedule.critic is None else Adversary()
         if begin is not None and not checkpoint.exists():
             begin(self.student)
         for source, parts in ((start, None), (also, ("masks",))):
@@ -221,6 +140,8 @@ class Trainer:
             self.student.load_state_dict(saved["weights"])
             self.optimizer.load_state_dict(saved["optimizer"])
             self.step = int(saved["step"])
+            if self._adversary is not None and "adversary" in saved:
+                self._adversary.resume(saved["adversary"])
             self.mean = {key: value.clone() for key, value in saved["mean"].items()}
         else:
             self.mean = {
@@ -241,25 +162,46 @@ class Trainer:
             else:
                 yield from batches(self.dataset.train, random, self.schedule.frames)
 
-    def _losses(self, items: list[Utterance]) -> dict[str, Tensor]:
+    def _told(self) -> Iterator[list[Utterance]]:
+        random = np.random.default_rng(self.schedule.seed + self.step + 1)
+        while self.stage != "masks" and self.dataset.told:
+            yield from batches(self.dataset.told, random, TOLD_FRAMES)
+
+    def _losses(self, items: list[Utterance]) -> tuple[dict[str, Tensor], Sounds]:
+        """Losses of spoken sentences, and what was spoken, ours and the teacher's."""
         batch = collate(items)
         random = np.random.default_rng(self.step)
         if self.stage == "acoustic":
-            return acoustic_losses(self.student, batch)[0]
+            return acoustic_losses(self.student, batch)[0], None
         starts = torch.tensor(
             [int(random.integers(0, max(1, item.frames - CROP))) for item in items]
         )
         if self.stage == "masks":
-            sound = sound_loss(self.student, batch.mel, batch, starts, self.step)
-            return {"sound": sound}
+            sounds = crops(self.student, batch.mel, batch, starts, self.step)
+            return {"sound": spectral_distance(*sounds)}, sounds
         long = [number for number, item in enumerate(items) if item.frames > CROP]
         named, mel = acoustic_losses(self.student, batch)
-        if long:
-            kept = collate([items[number] for number in long])
-            mel = mel[long][:, : kept.mel.shape[1]]
-            named["sound"] = sound_loss(
-                self.student, mel, kept, starts[long], self.step
-            )
+        if not long:
+            return named, None
+        kept = collate([items[number] for number in long])
+        mel = mel[long][:, : kept.mel.shape[1]]
+        sounds = crops(self.student, mel, kept, starts[long], self.step)
+        return {**named, "sound": spectral_distance(*sounds)}, sounds
+
+    def _lesson(
+        self, items: list[Utterance], told: list[Utterance]
+    ) -> dict[str, Tensor]:
+        """Losses of one step."""
+        random = np.random.default_rng(self.step)
+        named, sounds = self._losses(self._variations.vary(items, random))
+        if told:
+            batch = collate(self._variations.vary(told, random))
+            for name, loss in prosody_losses(self.student, batch)[0].items():
+                named[name] = (named[name] + loss) / 2
+        if self._adversary is not None and sounds is not None:
+            self._adversary.learn(*sounds)
+            if self.step >= (self.schedule.critic or 0):
+                named.update(self._adversary.opinion(*sounds))
         return named
 
     def run(
@@ -276,13 +218,13 @@ class Trainer:
         """
         sums: dict[str, float] = {}
         since, started = 0, time.monotonic()
+        told = self._told()
         for items in self._batches():
             if self.step >= self.schedule.steps or stop():
                 break
             for group in self.optimizer.param_groups:
                 group["lr"] = self.schedule.rate_at(self.step)
-            varied = self._variations.vary(items, np.random.default_rng(self.step))
-            named = self._losses(varied)
+            named = self._lesson(items, next(told, []))
             total = torch.stack([_WEIGHTS[k] * v for k, v in named.items()]).sum()
             self.optimizer.zero_grad()
             total.backward()
@@ -317,7 +259,7 @@ class Trainer:
             return {}
         self.student.eval()
         with torch.no_grad():
-            named = self._losses(unseen)
+            named = self._losses(unseen)[0]
         self.student.train()
         return {f"unseen_{key}": float(value) for key, value in named.items()}
 
@@ -331,6 +273,7 @@ class Trainer:
         """Write the checkpoint atomically."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_suffix(".part")
+        adversary = self._adversary
         torch.save(
             {
                 "stage": self.stage,
@@ -340,6 +283,7 @@ class Trainer:
                 "weights": self.student.state_dict(),
                 "mean": self.mean,
                 "optimizer": self.optimizer.state_dict(),
+                **({"adversary": adversary.state()} if adversary else {}),
             },
             part,
         )

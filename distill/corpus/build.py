@@ -10,7 +10,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -138,18 +138,26 @@ def _hire(folder: Path, engage: Callable[[], Teacher], least_voiced: float) -> W
     return Work(folder, engage(), least_voiced)
 
 
-@lru_cache(maxsize=1)
-def _hired(hire: Hire) -> Work:
-    """The work of a worker, its teacher loaded once."""
-    return hire()
+class _Worker:
+    """What a process of a pool is: it loads a teacher once, for its first task."""
 
+    hire: Hire
+    work: Work | None = None
 
-def _do(hire: Hire, task: Task) -> Outcome | YaoheError:
-    """Do a task in a worker; an error comes back as a value, that none is lost."""
-    try:
-        return _hired(hire).do(task)
-    except YaoheError as error:
-        return error
+    @classmethod
+    def begin(cls, hire: Hire) -> None:
+        """Know how to load the teacher; Ctrl-C is the parent's to answer."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        cls.hire = hire
+
+    @classmethod
+    def do(cls, task: Task) -> Outcome | YaoheError:
+        """Do a task; an error comes back as a value, that none is lost."""
+        try:
+            cls.work = cls.work or cls.hire()
+            return cls.work.do(task)
+        except YaoheError as error:
+            return error
 
 
 def _outcomes(tasks: Sequence[Task], hire: Hire, workers: int) -> Iterator[Outcome]:
@@ -157,15 +165,9 @@ def _outcomes(tasks: Sequence[Task], hire: Hire, workers: int) -> Iterator[Outco
     if workers == 1:
         yield from map(hire().do, tasks)
         return
-    do = partial(_do, hire)
     context = multiprocessing.get_context("spawn")
-    with context.Pool(workers, _leave_interrupts) as pool:
-        yield from _unless_failed(pool.imap_unordered(do, tasks))
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is the parent's to answer; it ends its workers itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with context.Pool(workers, _Worker.begin, (hire,)) as pool:
+        yield from _unless_failed(pool.imap_unordered(_Worker.do, tasks))
 
 
 def _unless_failed(outcomes: Iterable[Outcome | YaoheError]) -> Iterator[Outcome]:

@@ -26,7 +26,7 @@ class Block(nn.Module):
         Args:
             channels: Width of input and output.
             expansion: Factor of the inner width.
-            dropout: Share of the inner values that is left out in training.
+            dropout: Share of what the block adds that is left out in training.
         """
         super().__init__()
         # Two-dimensional, since only that form has a fast channels-last kernel.
@@ -56,7 +56,8 @@ class Block(nn.Module):
             image = steps.float().unsqueeze(1).permute(0, 3, 1, 2)
             mixed = self.depthwise(image).permute(0, 2, 3, 1).squeeze(1)
         inner = nn.functional.gelu(self.widen(self.norm(mixed)))
-        return steps + self.scale * self.narrow(self.dropout(inner))
+        # Left out here and not inside, where it costs a seventh of a training step.
+        return steps + self.scale * self.dropout(self.narrow(inner))
 
 
 class Stack(nn.Module):
@@ -71,7 +72,7 @@ class Stack(nn.Module):
             channels: Width throughout.
             depth: Number of blocks.
             expansion: Factor of each block's inner width.
-            dropout: Share of each block's inner values left out in training.
+            dropout: Share of what each block adds that is left out in training.
         """
         super().__init__()
         self.blocks = nn.ModuleList(

@@ -37,7 +37,7 @@ second, their ratio, and the symbol's length in tenths of a second."""
 PITCH_INPUTS = 2
 """Pitch in octaves around 200 Hz, and voicing."""
 PITCH_REFERENCE_HZ = 200.0
-DROPOUT = 0.1
+DROPOUT = 0.04
 """Of all that learns from labels. An hour or two of speech is soon known by heart; the
 masks have enough to learn from it and need none."""
 

@@ -97,7 +97,9 @@ class Model:
                 "speed": np.array([speed], np.float32),
             }
         )
-        flat = [np.asarray(output, np.float32).ravel() for output in outputs]
+        flat: list[NDArray[np.float32]] = [
+            np.asarray(output, np.float32).ravel() for output in outputs
+        ]
         first = len(flat) - len(self._extra_outputs)
         audio = flat[0] if first else np.zeros(0, np.float32)
         extras = dict(zip(self._extra_outputs, flat[first:], strict=True))

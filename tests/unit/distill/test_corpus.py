@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from common.errors import YaoheError
 from common.protocol.manifest import Teacher as Card
 from common.text import read
 from common.text.symbols import Symbol
 from distill.corpus import build, ledger, quality
+from distill.corpus.sentences import TOLD_FROM
 from distill.recipe import Recipe
 from distill.teacher.base import PITCH_PER_UNIT, UNIT_SAMPLES, Lesson, Plug
 
@@ -42,25 +45,41 @@ class Hum:
         self._left -= 1
         self.said.append(voice)
         durations = np.full(len(symbols), round(3 / speed))
-        units = int(durations.sum())
         hz = {"zf_xiaoxiao": 220.0, "zm_yunjian": 110.0}[voice]
-        turns = np.arange(units * UNIT_SAMPLES) * (hz / 24_000)
+        turns = np.arange(int(durations.sum()) * UNIT_SAMPLES) * (hz / 24_000)
         audio = (0.3 * np.sin(2 * np.pi * turns)).astype(np.float32)
-        pitch = np.full(units * PITCH_PER_UNIT, hz, np.float32)
-        return Lesson(audio, durations, pitch)
+        return Lesson(audio, durations, self._pitch(durations, hz))
+
+    @staticmethod
+    def _pitch(durations: NDArray[np.int64], hz: float) -> NDArray[np.float32]:
+        return np.full(int(durations.sum()) * PITCH_PER_UNIT, hz, np.float32)
 
 
-def plug(hum: Hum) -> Plug:
+class Teller(Hum):
+    """A hummer that can also tell; every load of it is counted in a file."""
+
+    @classmethod
+    def engaged(cls, loads: Path) -> Teller:
+        with loads.open("a") as file:
+            file.write("loaded\n")
+        return cls()
+
+    def tell(self, symbols: Sequence[Symbol], voice: str, speed: float = 1.0) -> Lesson:
+        durations = np.full(len(symbols), round(3 / speed))
+        return Lesson(np.zeros(0, np.float32), durations, self._pitch(durations, 200.0))
+
+
+def plug(hum: Hum | Callable[[], Hum]) -> Plug:
     return Plug(
         card=Card(name="hum", licence="none"),
         digests={"hum": "0" * 64},
         size=lambda: 0,
         fetch=lambda _: None,
-        engage=lambda: hum,
+        engage=hum if callable(hum) else lambda: hum,
     )
 
 
-def recipe(seed: int = 5) -> Recipe:
+def recipe(seed: int = 5, told: int = 0) -> Recipe:
     return Recipe.model_validate(
         {
             "name": "t",
@@ -69,7 +88,7 @@ def recipe(seed: int = 5) -> Recipe:
                 "woman": {"teacher": "zf_xiaoxiao", "speaker": 0},
                 "man": {"teacher": "zm_yunjian", "speaker": 1},
             },
-            "corpus": {"name": "t", "sentences": 12, "least": 0},
+            "corpus": {"name": "t", "sentences": 12, "least": 0, "told": told},
             "stages": {s: {"steps": 1} for s in ("acoustic", "masks", "joint")},
         }
     )
@@ -88,6 +107,43 @@ def test_a_sentence_holds_sound_durations_pitch_and_symbols(tmp_path: Path) -> N
         assert [Symbol(*map(int, s)) for s in sym] == list(task.sentence.symbols)
         assert row["text"] == task.sentence.text
         assert row["seconds"] == pytest.approx(len(audio) / 24_000, abs=1e-4)
+
+
+def test_told_sentences_have_timing_and_pitch_but_no_sound(tmp_path: Path) -> None:
+    manifest = build.build(tmp_path, recipe(told=6), plug(Teller()))
+    assert manifest["sentences"] == 18
+    told = [row for row in ledger.rows(tmp_path) if row["is_told"]]
+    assert [row["id"] for row in told] == list(range(TOLD_FROM, TOLD_FROM + 6))
+    assert {row["voice"] for row in told} == {"zf_xiaoxiao", "zm_yunjian"}
+    for row in told:
+        with np.load(ledger.file_of(tmp_path, row["id"])) as file:
+            assert "audio" not in file
+            assert int(file["dur"].sum()) * PITCH_PER_UNIT == len(file["f0"])
+    in_manifest = sum(manifest["told_seconds"].values())
+    assert in_manifest == pytest.approx(sum(row["seconds"] for row in told), abs=0.2)
+
+
+def test_told_sentences_are_others_and_leave_the_spoken_ones_as_they_were() -> None:
+    with_told, without = build.plan(recipe(told=6)), build.plan(recipe())
+    spoken = [task for task in with_told if not task.is_told]
+    assert spoken == without
+    told = {task.sentence.text for task in with_told if task.is_told}
+    assert told.isdisjoint(task.sentence.text for task in spoken)
+    # What was made by a recipe from before stays what this recipe makes.
+    assert recipe().corpus_digest != recipe(told=6).corpus_digest
+
+
+def test_a_teacher_that_cannot_tell_says_so(tmp_path: Path) -> None:
+    with pytest.raises(YaoheError, match="cannot tell"):
+        build.build(tmp_path, recipe(told=1), plug(Hum()))
+
+
+def test_every_worker_loads_its_teacher_once(tmp_path: Path) -> None:
+    loads = tmp_path / "loads"
+    engage = partial(Teller.engaged, loads)
+    manifest = build.build(tmp_path / "c", recipe(told=20), plug(engage), workers=2)
+    assert manifest["sentences"] == 32
+    assert loads.read_text().count("loaded") <= 2
 
 
 def test_some_sentences_are_spoken_slower_or_faster() -> None:
