@@ -17,8 +17,7 @@ from cloud.settings import CloudSettings, EngineName
 from common import log
 from common.errors import YaoheError
 from common.settings import settings_error
-from common.usage import begin
-from common.version import VERSION
+from common.usage import add_version, begin
 from common.voice.pack import UNSIGNED
 
 EXIT_USAGE = 2
@@ -35,6 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+add_version(app, "yaohe-cloud")
 engines = typer.Typer(help="The engines that can speak.", no_args_is_help=True)
 app.add_typer(engines, name="engine")
 app.add_typer(fleet.boxes, name="boxes")
@@ -109,22 +109,6 @@ LicenceOption = Annotated[
         "are CC BY-NC 4.0: for research, not for commerce.",
     ),
 ]
-
-
-def _version(is_wanted: bool) -> None:
-    if is_wanted:
-        typer.echo(f"yaohe-cloud {VERSION}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    _: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which."),
-    ] = False,
-) -> None:
-    """Options of every command."""
 
 
 @app.command()

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
+
+from common.version import VERSION
 
 BAD_INPUT = 2
 """Exit code for what the caller has to change."""
 
 # Some releases carry the parser inside themselves, so its base is found by descent.
 _Mistyped = cast("type[Exception]", typer.BadParameter.__base__)
+
+
+def add_version(app: typer.Typer, name: str) -> None:
+    """Let a command line say which version it is.
+
+    Args:
+        app: The command line.
+        name: The command's name.
+    """
+
+    def say(is_wanted: bool) -> None:
+        if is_wanted:
+            typer.echo(f"{name} {VERSION}")
+            raise typer.Exit
+
+    option = typer.Option("--version", callback=say, is_eager=True, help="Say which.")
+
+    def root(_: bool = False) -> None:
+        """Options of every command."""
+
+    # The annotation is made here, since it names what only this call knows.
+    root.__annotations__["_"] = Annotated[bool, option]
+    app.callback()(root)
 
 
 def begin(app: typer.Typer, name: str) -> None:

@@ -22,8 +22,7 @@ from common.errors import YaoheError
 from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE
 from common.settings import settings_error
 from common.text import Lexicon, LexiconFile
-from common.usage import BAD_INPUT, begin
-from common.version import VERSION
+from common.usage import BAD_INPUT, add_version, begin
 from edge.ota.cli import packs
 from edge.settings import EdgeSettings
 
@@ -41,6 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+add_version(app, "yaohe-edge")
 
 app.add_typer(packs, name="packs")
 
@@ -98,22 +98,6 @@ def _own_words(settings: EdgeSettings) -> Lexicon | None:
     """The lexicon that the settings name; a mistake in it is an error here."""
     own = settings.lexicon
     return None if own is None else LexiconFile(own).require()
-
-
-def _version(is_wanted: bool) -> None:
-    if is_wanted:
-        typer.echo(f"yaohe-edge {VERSION}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    _: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which."),
-    ] = False,
-) -> None:
-    """Options of every command."""
 
 
 @app.command()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +13,8 @@ from pathlib import Path
 import httpx
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.e2e.processes import prefixed, started
+
 READY_S = 90.0
 STOP_S = 30.0
 TIMEOUT_S = 120.0
@@ -68,33 +67,13 @@ def running_box(data: Path, **settings: str) -> Iterator[Box]:
     Yields:
         The box, ready to speak.
     """
-    data.mkdir(parents=True, exist_ok=True)
-    told = {f"YAOHE_EDGE_{name}": value for name, value in settings.items()}
-    with (data / "box.log").open("a") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "edge", "run"),
-                *("--host", "127.0.0.1", "--port", "0", "--data", str(data)),
-            ],
-            cwd=ROOT,
-            env={**os.environ, "YAOHE_EDGE_CACHE__MIN_FREE_BYTES": "0", **told},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        assert "http://" in said, (data / "box.log").read_text()
-        box = Box(process, said.split()[-1].rstrip("/"))
+    command = ("edge", "run", "--host", "127.0.0.1", "--port", "0", "--data", str(data))
+    told = prefixed("YAOHE_EDGE", {"CACHE__MIN_FREE_BYTES": "0", **settings})
+    log = data / "box.log"
+    with started(*command, log=log, says="http://", **told) as (process, address):
+        box = Box(process, address)
         _await_ready(box)
         yield box
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 def _await_ready(box: Box) -> None:

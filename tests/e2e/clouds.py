@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +11,8 @@ from pathlib import Path
 
 import httpx
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.e2e.processes import prefixed, started
+
 READY_S = 90.0
 STOP_S = 30.0
 TIMEOUT_S = 120.0
@@ -57,30 +56,13 @@ def running_cloud(data: Path, *options: str, **settings: str) -> Iterator[Cloud]
     Yields:
         The cloud, ready to speak.
     """
-    data.mkdir(parents=True, exist_ok=True)
-    told = {f"YAOHE_CLOUD_{name}": value for name, value in settings.items()}
-    with (data / "cloud.log").open("a") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "cloud", "serve", "--port", "0", *options],
-            cwd=ROOT,
-            env={**os.environ, "YAOHE_CLOUD_DATA": str(data), **told},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        assert "http://" in said, (data / "cloud.log").read_text()
-        cloud = Cloud(process, said.split()[-1].rstrip("/"))
+    command = ("cloud", "serve", "--port", "0", *options)
+    told = prefixed("YAOHE_CLOUD", {"DATA": str(data), **settings})
+    log = data / "cloud.log"
+    with started(*command, log=log, says="http://", **told) as (process, address):
+        cloud = Cloud(process, address)
         _await_ready(cloud)
         yield cloud
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 def _await_ready(cloud: Cloud) -> None:

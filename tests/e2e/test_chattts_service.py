@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("safetensors", reason="it comes with the extra engine")
 
-from tests.e2e.clouds import ROOT, Cloud, running_cloud
+from tests.e2e.clouds import Cloud, running_cloud
+from tests.e2e.processes import ROOT
 from tests.e2e.test_workers import metric, running_worker, spoken
 from tests.tools.make_random_assets import build
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.e2e.boxes import ROOT, Box, metric, running_box
+from tests.e2e.boxes import Box, metric, running_box
+from tests.e2e.processes import ROOT
 
 SPEECH = "/v1/audio/speech"
 WAIT_S = 60.0

@@ -14,7 +14,8 @@ import pytest
 from cloud.fleet.office import Office
 from cloud.fleet.settings import FleetSettings
 from distill import signing
-from tests.e2e.boxes import ROOT, running_box
+from tests.e2e.boxes import running_box
+from tests.e2e.processes import ROOT
 from tests.lines import Box
 from tests.unit.ota.tinypack import make_pack
 

@@ -16,6 +16,7 @@ import pytest
 
 from common.voice.pack import starter_directory
 from tests.brokers import Mosquitto
+from tests.e2e.processes import started
 
 pytestmark = [
     pytest.mark.broker,
@@ -66,25 +67,16 @@ class Machine:
     @contextmanager
     def running(self, *command: str) -> Iterator[str]:
         """A server; gives its address."""
-        with (self.folder / f"{command[0]}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", *command],
-                cwd=self.root,
-                env=self.environment,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert "http://" in line, line
-            yield line.split()[-1].rstrip("/")
-        finally:
-            process.terminate()
-            process.wait(PATIENCE_S)
-            if process.stdout is not None:
-                process.stdout.close()
+        log = self.folder / f"{command[0]}.log"
+        with started(*command, log=log, says="http://", **self.environment) as (
+            process,
+            address,
+        ):
+            try:
+                yield address
+            finally:
+                process.terminate()
+                process.wait(PATIENCE_S)
 
 
 def is_ready(address: str) -> bool:

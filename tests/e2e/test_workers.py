@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +20,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from websockets.sync.client import connect
 
 from cloud.worker.wire import SERVICE
-from tests.e2e.clouds import READY_S, ROOT, STOP_S, Cloud, running_cloud
+from tests.e2e.clouds import READY_S, STOP_S, Cloud, running_cloud
+from tests.e2e.processes import prefixed, started
 
 pytestmark = pytest.mark.slow
 
@@ -57,28 +56,11 @@ def running_worker(
     data: Path, *options: str, **settings: str
 ) -> Iterator[WorkerProcess]:
     """Run a worker with the starter pack while the block runs."""
-    told = {f"YAOHE_CLOUD_{name}": value for name, value in settings.items()}
-    data.mkdir(parents=True, exist_ok=True)
-    with (data / "worker.log").open("a") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "cloud", "worker", "--port", "0", *options],
-            cwd=ROOT,
-            env={**os.environ, "YAOHE_CLOUD_DATA": str(data), **told},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        assert "answers on" in said, (data / "worker.log").read_text()
-        yield WorkerProcess(process, said.split()[-1])
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+    command = ("cloud", "worker", "--port", "0", *options)
+    told = prefixed("YAOHE_CLOUD", {"DATA": str(data), **settings})
+    log = data / "worker.log"
+    with started(*command, log=log, says="answers on", **told) as (process, address):
+        yield WorkerProcess(process, address)
 
 
 @contextmanager
