@@ -224,6 +224,20 @@ class Cache:
             return CacheStats(0, 0, self.store.rebuilt, False)
         return CacheStats(row["n"], row["b"], self.store.rebuilt, True)
 
+    @property
+    def disk_room(self) -> int:
+        """Bytes that the disk has above what it must keep free; negative when less.
+
+        Raises:
+            DatabaseGone: The folder is gone.
+        """
+        try:
+            free = shutil.disk_usage(self.store.path.parent).free
+        except OSError as error:
+            # Somebody took the folder away while the file was open.
+            raise DatabaseGone(f"the folder is gone: {error}") from error
+        return free - self._min_free
+
     def close(self) -> None:
         """Write what was counted and close the file."""
         self.flush_plays()
@@ -236,12 +250,7 @@ class Cache:
         self.store.write(change)
 
     def _require_space(self) -> None:
-        try:
-            free = shutil.disk_usage(self.store.path.parent).free
-        except OSError as error:
-            # Somebody took the folder away while the file was open.
-            raise DatabaseGone(f"the folder is gone: {error}") from error
-        if free < self._min_free:
+        if self.disk_room < 0:
             raise DatabaseGone("the disk is nearly full")
 
     def _make_room(self, db: sqlite_utils.Database, now: float, *, keep: int) -> None:

@@ -6,6 +6,7 @@ process that holds the line knows its state: a command asks the running box.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,14 +17,15 @@ from common.errors import YaoheError
 from edge.check import Check, Verdict
 from edge.settings import EdgeSettings
 from edge.sync.membership import load_membership
+from edge.sync.state import LineState, Why
+from edge.sync.unmatched import Unmatched
 
 if TYPE_CHECKING:
     from edge.ota.ledger import Update
     from edge.service import Service
-    from edge.sync.service import LineState
 
 ASK_TIMEOUT_S = 3.0
-NAMES = ("line", "cloud", "updates")
+NAMES = ("line", "phrases", "cloud", "updates")
 """Findings of this file."""
 PLAIN: Mapping[str, str] = {
     "bad_signature": "it is not signed by a key of the chain",
@@ -39,6 +41,25 @@ PLAIN: Mapping[str, str] = {
     "removed": "a person took it out",
 }
 """Reasons of a refusal for people."""
+LACKS: Mapping[Why, tuple[str, str]] = {
+    "disk": (
+        "the disk is nearly full",
+        "Free space: the box then fetches them by itself.",
+    ),
+    "cache": (
+        "the cache is full",
+        "Raise YAOHE_EDGE_CACHE__BUDGET_BYTES, if the disk has room.",
+    ),
+    "closed": (
+        "the cache cannot be used now",
+        "Look at the cache and the disk; the box tries again by itself.",
+    ),
+    "refused": (
+        "what came for them cannot be kept",
+        "Tell whoever runs the cloud; a restart asks for them again.",
+    ),
+}
+"""Why phrases are lacking for good, and what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +89,7 @@ class Outside:
             without a cloud.
         updates: Packs that came, the newest last.
         refusals: Packs that do not speak here.
+        unmatched: Phrases of the chain that nobody here can ask for.
     """
 
     line: LineState | None
@@ -76,6 +98,7 @@ class Outside:
     breaker: str
     updates: Sequence[Update]
     refusals: Sequence[Refusal]
+    unmatched: Unmatched
 
     @classmethod
     def of(cls, service: Service) -> Outside:
@@ -103,13 +126,19 @@ class Outside:
         for manifest, says in (ota.refusals if ota is not None else {}).items():
             name = labels.get(manifest, manifest[:12])
             refusals[name] = Refusal(name, "", says)
+        line = service.line
         return cls(
-            line=service.line.state() if service.line is not None else None,
+            line=line.state() if line is not None else None,
             cloud=cloud.url if cloud is not None else None,
             is_connected=cloud.is_connected if cloud is not None else False,
             breaker=cloud.breaker.says if cloud is not None else "",
             updates=updates,
             refusals=list(refusals.values()),
+            unmatched=(
+                line.unmatched(service.packs.lexicon)
+                if line is not None
+                else Unmatched()
+            ),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -133,6 +162,7 @@ class Outside:
                 for update in self.updates
             ],
             "refusals": [asdict(refusal) for refusal in self.refusals],
+            "unmatched": self.unmatched._asdict(),
         }
 
     def checks(self, settings: EdgeSettings) -> list[Check]:
@@ -142,10 +172,35 @@ class Outside:
             settings: What the box is told.
 
         Returns:
-            One finding each for the line, the cloud and the packs.
+            One finding each for the line, the phrases, the cloud and the packs.
         """
         line = membership(settings) if self.line is None else _line(self.line)
-        return [line, self._cloud(), self._updates()]
+        return [line, self._phrases(), self._cloud(), self._updates()]
+
+    def _phrases(self) -> Check:
+        """Phrases of the chain: whether they are here, and can be asked for."""
+        line, other = self.line, self.unmatched
+        if line is None:
+            return Check("phrases", "ok", "No chain sends phrases to this box.")
+        if line.lacking and line.lacking_why in LACKS:
+            why, advice = LACKS[line.lacking_why]
+            says = f"{line.lacking} phrases of the chain are not here: {why}."
+            return Check("phrases", "warn", says, advice)
+        if other.phrases:
+            lexicon = f" (digest {other.lexicon[:12]})" if other.lexicon else ""
+            return Check(
+                "phrases",
+                "warn",
+                f"{other.phrases} phrases of the chain are read otherwise here, such "
+                f"as '{other.text}': they are kept and never played.",
+                f"Give this box the chain's lexicon{lexicon}: YAOHE_EDGE_LEXICON; "
+                "where it has it, bring box and cloud to one version.",
+            )
+        if line.lacking:
+            return Check(
+                "phrases", "ok", f"{line.lacking} phrases of the chain are coming."
+            )
+        return Check("phrases", "ok", "All phrases of the chain are here.")
 
     def _cloud(self) -> Check:
         where = f"The cloud at {self.cloud}"
@@ -257,10 +312,11 @@ def _line(line: LineState) -> Check:
         waiting += f" {line.dropped} older ones were given up: too many waited."
     if not line.is_up:
         why = f": {line.last_error}" if line.last_error else ""
+        since = f" since {_clock(line.last_error_at)}" if line.last_error_at else ""
         return Check(
             "line",
             "warn",
-            f"{who} is not connected{why}.{waiting}",
+            f"{who} is not connected{since}{why}.{waiting}",
             "Look at the network and the broker; the box connects again by itself.",
         )
     if line.refusal is not None:
@@ -279,8 +335,17 @@ def _line(line: LineState) -> Check:
             f"reports that waited are lost.{waiting}",
             "Look at the disk; a restart clears this message.",
         )
-    state = "all phrases are here" if line.is_current else "phrases are coming"
+    if line.is_current:
+        state = "all phrases are here"
+    elif line.lacking_why in LACKS:
+        state = f"{line.lacking} phrases are not here"
+    else:
+        state = "phrases are coming"
     return Check("line", "ok", f"{who} is connected; {state}.{waiting}")
+
+
+def _clock(at_s: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at_s))
 
 
 def unhappy(updates: Sequence[Update]) -> list[Update]:

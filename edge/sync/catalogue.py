@@ -5,8 +5,8 @@ Rules of this module:
 * A head counts when the chain's phrases key signed it for this chain and this scope.
 * What is adopted is committed first; renditions follow, newest first, each checked
   against its digest and its key.
-* Renditions are fetched only while the cache has room, so that nothing is pushed out to
-  be fetched again.
+* Renditions are fetched only while cache and disk have room, so that nothing is pushed
+  out to be fetched again, and nothing comes that cannot be kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from common.trust.roles import HEAD_TYPE
 from edge.sync.book import Book
 from edge.sync.fetch import Fetch
 from edge.sync.replica import Adoption, Replica
-from edge.sync.shelf import Shelf
+from edge.sync.shelf import Room, Shelf
+from edge.sync.state import Lack
 from edge.sync.trust import TrustDesk
 
 MAX_WAITING_HEADS = 64
@@ -78,13 +79,31 @@ class CatalogueDesk:
         return {scope: replica.seq for scope, replica in self._replicas.items()}
 
     @property
-    def is_current(self) -> bool:
-        """Whether all that was announced is committed and at hand."""
-        return (
-            not self._heads
-            and all(replica.is_current for replica in self._replicas.values())
-            and not len(self.fetch)
+    def is_known(self) -> bool:
+        """Whether every head that was announced is committed."""
+        heads = all(replica.is_current for replica in self._replicas.values())
+        return heads and not self._heads
+
+    @property
+    def lack(self) -> Lack:
+        """Phrases of the committed catalogues that are not at hand, and why.
+
+        Raises:
+            DatabaseGone: The catalogues cannot be read now.
+        """
+        missing = self._book.missing()
+        given_up = self.fetch.given_up
+        sizes = [size for _, digest, size in missing if digest not in given_up]
+        if not sizes:
+            return Lack(len(missing), "refused" if missing else "")
+        room = self._room
+        return Lack(
+            len(missing), "coming" if sizes[0] <= room.size_bytes else room.bound
         )
+
+    @property
+    def _room(self) -> Room:
+        return self._shelf.room if self._shelf is not None else Room(0, "closed")
 
     def load(self) -> None:
         """Take up what earlier runs committed."""
@@ -194,15 +213,15 @@ class CatalogueDesk:
     def _want_missing(self) -> None:
         """Want renditions that are not at hand, as far as there is room."""
         keep = {r.target.snapshot.hex() for r in self._replicas.values() if r.target}
-        shelf = self._shelf
-        if shelf is not None and shelf.is_open:
-            room_for = 0
-            for _, digest, size in self._book.missing():
-                if not shelf.has_room(room_for + size):
-                    break
-                room_for += size
-                keep.add(digest)
-                self.fetch.want(digest, size, MAX_RENDITION_BYTES)
+        room = self._room.size_bytes
+        for _, digest, size in self._book.missing() if room > 0 else ():
+            if digest in self.fetch.given_up:
+                continue
+            room -= size
+            if room < 0:
+                break
+            keep.add(digest)
+            self.fetch.want(digest, size, MAX_RENDITION_BYTES)
         self.fetch.forget(keep)
 
     async def _adopt(self, replica: Replica, adoption: Adoption | None) -> None:

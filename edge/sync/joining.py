@@ -9,7 +9,7 @@ from common.errors import YaoheError
 from common.phrase import phrase_key
 from common.protocol.synthesis import SpeechRequest
 from common.speech import Speech
-from common.text import RULES_VERSION, read
+from common.text import RULES_VERSION, LexiconFile, read
 from edge.cache import Cache
 from edge.settings import EdgeSettings
 from edge.sync.events import Spoken
@@ -59,6 +59,7 @@ def join(
         shelf,
         ota=ota,
         packs=packs,
+        own_words=LexiconFile(settings.lexicon) if settings.lexicon else None,
         cloud=settings.cloud.url,
     )
 

@@ -14,29 +14,33 @@ import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from common.endings import end, heard
-from common.errors import YaoheError
 from common.mqtt import Link, LinkDown, LinkOptions, PublishRefused
 from common.protocol import topics
-from common.protocol.cbor import decode, encode
-from common.protocol.repair import Need, Reply
+from common.protocol.cbor import encode
+from common.protocol.repair import Need
+from common.text import Lexicon, LexiconFile
 from edge.db import DatabaseGone
 from edge.sync.book import Book
 from edge.sync.catalogue import CatalogueDesk, scopes_of
 from edge.sync.events import Spoken
 from edge.sync.herald import Herald
+from edge.sync.inbox import Inbox
 from edge.sync.marks import Marks
 from edge.sync.membership import Membership
+from edge.sync.outage import Outage
 from edge.sync.outbox import Outbox
 from edge.sync.parts import Ota
+from edge.sync.refusals import Refusals
 from edge.sync.renewal import Renewal
 from edge.sync.settings import SyncSettings
 from edge.sync.shelf import Shelf
+from edge.sync.state import Lack, LineState, Why
 from edge.sync.trust import TrustDesk
+from edge.sync.unmatched import Matching, Unmatched
 from edge.sync.web import fetch_late
 
 SHARDS = 16
@@ -45,45 +49,18 @@ SAVE_COUNTS_S = 60.0
 AFTER_FAILURE_S = 5.0
 METADATA_FILTERS = 2
 """The first of the filters are those of metadata."""
+LOOK_S = 5.0
+"""How often it is noticed that the line went down or came up."""
 RENEW_S = 3600.0
 """How often the certificate is looked at."""
 AGAIN_S = 30.0
 """Seconds after which metadata that did not come is asked for again."""
+LACK = "phrases-lacking"
+"""Kind of the event that tells why phrases are not kept, once for each reason."""
 GATHER_S = 0.2
 """Metadata comes in several messages: wait so long before they are verified."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class LineState:
-    """What a person wants to know about the line.
-
-    Attributes:
-        box: The box's name.
-        chain: Its chain.
-        is_up: Whether it is connected.
-        last_error: Why it was not, last time.
-        catalogue: Newest change by scope.
-        is_current: Whether all that was announced is at hand.
-        waiting: Events that wait for the cloud.
-        refusal: Why the newest metadata is not trusted; None when it is.
-        is_clock_suspect: Whether the clock is clearly wrong.
-        dropped: Events that were given up because too many waited.
-        is_rebuilt: Whether the line's memory was damaged and begun anew at this start.
-    """
-
-    box: str
-    chain: str
-    is_up: bool
-    last_error: str
-    catalogue: dict[str, int]
-    is_current: bool
-    waiting: int
-    refusal: str | None
-    is_clock_suspect: bool
-    dropped: int = 0
-    is_rebuilt: bool = False
 
 
 class Sync:
@@ -98,6 +75,7 @@ class Sync:
         *,
         ota: Ota | None = None,
         packs: Callable[[], Sequence[str]] = tuple,
+        own_words: LexiconFile | None = None,
         cloud: str | None = None,
         wall: Callable[[], float] = time.time,
         options: Callable[[LinkOptions], LinkOptions] = lambda options: options,
@@ -111,6 +89,7 @@ class Sync:
             shelf: Where renditions go; None when nothing is kept.
             ota: Takes packs that come over the line.
             packs: Gives ``name@version`` of the packs at hand.
+            own_words: The shop's lexicon.
             cloud: Address of the cloud, which gives what the line does not bring.
             wall: The machine's clock, seconds since 1970.
             options: Changes how the broker is reached.
@@ -128,9 +107,16 @@ class Sync:
         self._shard = zlib.crc32(told.box.encode()) % SHARDS
         self._book = Book(data / "sync.db", settings.max_events)
         self._marks = Marks(self._book, data / "marks.json")
+        self._refusals = Refusals()
         self._trust = TrustDesk(
-            self._book, self._marks, data / "trust", told.root.encode(), self._wall
+            self._book,
+            self._marks,
+            data / "trust",
+            told.root.encode(),
+            self._wall,
+            self._refusals,
         )
+        self._matching = Matching(shelf, own_words)
         self._desk = CatalogueDesk(
             told.chain,
             scopes_of(told.groups),
@@ -155,13 +141,26 @@ class Sync:
             farewell=self._herald.farewell,
             on_up=self._came_up,
         )
+        self._outage = Outage(self._link, self.now)
         self._outbox = Outbox(
             self._book.events, self._link, told.chain, told.box, self.now
         )
         self._renewal = Renewal(membership, self.now)
         self._wake = asyncio.Event()
         self._metadata_came = asyncio.Event()
+        self._inbox = Inbox(
+            self._link,
+            trust=self._trust,
+            desk=self._desk,
+            outbox=self._outbox,
+            renewal=self._renewal,
+            ota=ota,
+            refusals=self._refusals,
+            metadata_came=self._metadata_came.set,
+            ask_soon=self._ask_soon,
+        )
         self._say_state = asyncio.Event()
+        self._told_why: Why = ""
         self._tasks: list[asyncio.Task[None]] = []
 
     def now(self) -> float:
@@ -190,21 +189,34 @@ class Sync:
         """What a person wants to know about the line."""
         try:
             waiting, dropped = self._book.events.count_waiting()
+            lack = self._desk.lack
         except DatabaseGone:
-            waiting, dropped = 0, 0
+            waiting, dropped, lack = 0, 0, Lack(0, "closed")
+        outage = self._outage.look()
         return LineState(
             box=self._told.box,
             chain=self._told.chain,
             is_up=self._link.is_up,
-            last_error=self._link.last_error,
+            last_error=outage.error,
+            last_error_at=outage.since_s,
             catalogue=self._desk.numbers,
-            is_current=self._desk.is_current,
+            is_current=self._desk.is_known and lack == Lack(),
+            lacking=lack.phrases,
+            lacking_why=lack.why,
             waiting=waiting,
             dropped=dropped,
             is_rebuilt=self._book.store.rebuilt > 0,
             refusal=self._trust.refusal,
             is_clock_suspect=self._trust.is_clock_suspect,
         )
+
+    def unmatched(self, beneath: Lexicon) -> Unmatched:
+        """Phrases at hand that this box reads otherwise; takes a while.
+
+        Args:
+            beneath: The packs' words.
+        """
+        return self._matching.look(beneath)
 
     def start(self) -> None:
         """Begin; returns at once, whatever the network is like."""
@@ -226,7 +238,7 @@ class Sync:
         await self._refresh()
         self._link.start()
         works: list[Coroutine[Any, Any, None]] = [
-            self._again(self._read),
+            self._again(self._inbox.read),
             self._again(self._outbox.send_for_ever),
             self._every(self._ask, self._settings.tick_s, self._wake),
             self._every(self._report_state, self._settings.state_s, self._say_state),
@@ -236,6 +248,7 @@ class Sync:
             self._every(self._hear_again, AGAIN_S),
             self._every(self._fetch_late, self._settings.tick_s),
             self._every(self._renew, RENEW_S),
+            self._every(self._look, LOOK_S),
         ]
         await asyncio.gather(*works)
 
@@ -277,53 +290,6 @@ class Sync:
             except Exception:
                 log.exception("a part of the line failed; it goes on")
 
-    async def _read(self) -> None:
-        """Take in what comes; acknowledge what is done with."""
-        while True:
-            delivery = await self._link.receive()
-            try:
-                topic = topics.parse(delivery.topic)
-                await self._take(topic, delivery.payload)
-                if isinstance(topic, topics.Timestamp) and not delivery.retained:
-                    # The cloud says it with each of its connections.
-                    self._outbox.cloud_came_back()
-            except YaoheError as error:
-                log.warning("%s is refused: %s", delivery.topic, error.message)
-            except DatabaseGone as error:
-                log.warning("%s is not kept: %s", delivery.topic, error)
-            except Exception:
-                log.exception("%s could not be taken in", delivery.topic)
-            # Whatever became of it: a message that fails would come for ever, and what
-            # is missing is asked for.
-            delivery.ack()
-
-    async def _take(self, topic: topics.Topic, payload: bytes) -> None:
-        if isinstance(topic, topics.Metadata | topics.Timestamp):
-            await self._trust.take(topic, payload)
-            self._metadata_came.set()
-        elif isinstance(topic, topics.Head):
-            await self._desk.take_head(topic.scope, payload)
-            self._ask_soon()
-        elif isinstance(topic, topics.Log):
-            await self._desk.take_log(topic.scope, payload)
-        elif isinstance(topic, topics.Command):
-            reply = decode(Reply, payload)
-            if reply.heard:
-                await self._outbox.acknowledged(reply.heard)
-            if reply.certificate is not None:
-                await asyncio.to_thread(self._renewal.take, reply.certificate)
-            if reply.scope is not None:
-                await self._desk.take_reply(reply)
-                self._ask_soon()
-        elif isinstance(topic, topics.Inbox | topics.Chunk):
-            chunk = (topic.blob, topic.index, payload)
-            if self._ota is None or not await self._ota.take_chunk(*chunk):
-                await self._desk.take_chunk(*chunk)
-            self._ask_soon()
-        elif isinstance(topic, topics.Job) and self._ota is not None:
-            await self._ota.take_job(topic.scope, payload)
-            self._ask_soon()
-
     async def _refresh(self) -> None:
         await asyncio.sleep(GATHER_S)
         if await self._trust.refresh() and self._trust.trusted is not None:
@@ -341,6 +307,11 @@ class Sync:
     async def _fetch_late(self) -> None:
         if self._cloud is not None:
             await fetch_late(self._desk, self._cloud, is_line_up=self._link.is_up)
+
+    async def _look(self) -> None:
+        """Notice what nobody tells: an outage, refusals that nothing followed."""
+        self._outage.look()
+        self._refusals.settle()
 
     async def _renew(self) -> None:
         """Ask for the next certificate when it is time."""
@@ -377,6 +348,15 @@ class Sync:
             events=self._book.events.count_waiting(),
         )
         await self._link.publish(topic, content, retain=True)
+        await self._report_lack()
+
+    async def _report_lack(self) -> None:
+        """Tell the cloud when phrases begin to lack for good, and when they do not."""
+        phrases, why = self._desk.lack
+        lack = Lack() if why == "coming" else Lack(phrases, why)
+        if lack.why != self._told_why:
+            await self._outbox.add(LACK, lack._asdict())
+            self._told_why = lack.why
 
     def _came_up(self) -> None:
         self._outbox.came_up()

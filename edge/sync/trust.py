@@ -18,11 +18,10 @@ from common.trust.updater import TOP_ROLES, Trusted, TrustUpdater
 from edge.clock import RELEASE_FLOOR_S
 from edge.sync.book import Book
 from edge.sync.marks import FLOOR, Marks
+from edge.sync.refusals import Refusals
 
 MAX_METADATA_BYTES = 256 * 1024
 """Longest message that is kept as metadata."""
-
-log = logging.getLogger(__name__)
 
 
 class TrustDesk:
@@ -41,6 +40,7 @@ class TrustDesk:
         folder: Path,
         bootstrap: bytes,
         wall: Callable[[], float],
+        refusals: Refusals | None = None,
     ) -> None:
         """Put the parts together.
 
@@ -50,12 +50,14 @@ class TrustDesk:
             folder: For python-tuf's cache.
             bootstrap: The root that enrolment brought.
             wall: The machine's clock, seconds since 1970.
+            refusals: Writes down what is refused.
         """
         self.trusted: Trusted | None = None
         self.refusal: str | None = None
         self.is_lacking = False
         self._book = book
         self._wall = wall
+        self._refusals = refusals or Refusals()
         self._marks = marks
         self._updater = TrustUpdater(folder, bootstrap, book, marks)
         self._floor = RELEASE_FLOOR_S
@@ -109,7 +111,8 @@ class TrustDesk:
         except YaoheError as error:
             self.is_lacking = error.code == "not_ready"
             if not self.is_lacking:
-                log.error("metadata is refused: %s", error.message)
+                line = f"metadata is refused: {error.message}"
+                self._refusals.say("metadata", error.code, line, level=logging.ERROR)
             self.refusal = error.message
             return False
         self.trusted, self.refusal, self.is_lacking = trusted, None, False

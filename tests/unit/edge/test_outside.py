@@ -11,13 +11,15 @@ from typing import Any, get_args
 
 import pytest
 
+from common.text import Lexicon
 from edge import doctor, outside
 from edge.ota.ledger import Update
 from edge.ota.refusal import Reason
 from edge.outside import Outside, Refusal
 from edge.settings import EdgeSettings, HttpSettings
-from edge.sync.service import LineState
 from edge.sync.settings import SyncSettings
+from edge.sync.state import LineState, Why
+from edge.sync.unmatched import Unmatched
 from tests.unit.edge.conftest import MakeBox
 from tests.unit.edge.tiny import TinyVoice
 
@@ -32,6 +34,7 @@ def seen(**facts: Any) -> Outside:
         "breaker": "",
         "updates": [],
         "refusals": [],
+        "unmatched": Unmatched(),
     }
     return Outside(**alone | facts)
 
@@ -57,6 +60,16 @@ def test_a_box_of_its_own_is_well(tmp_path: Path) -> None:
         ({}, "ok", "all phrases are here"),
         ({"is_current": False, "waiting": 7}, "ok", "7 reports wait"),
         ({"is_up": False, "last_error": "refused"}, "warn", "not connected: refused"),
+        (
+            {"is_up": False, "last_error": "gone", "last_error_at": 1_800_000_000},
+            "warn",
+            "not connected since 2027-01-15 08:00:00 UTC: gone",
+        ),
+        (
+            {"is_current": False, "lacking": 2, "lacking_why": "disk"},
+            "ok",
+            "2 phrases are not here",
+        ),
         ({"refusal": "it expired"}, "warn", "not trusted: it expired"),
     ],
 )
@@ -68,6 +81,33 @@ def test_the_line_is_told_in_words(
     assert found[0] == verdict
     assert words in found[1]
     assert "shop-312 of chain tea" in found[1]
+
+
+@pytest.mark.parametrize("why", get_args(Why))
+def test_lacking_phrases_are_told_with_the_reason(tmp_path: Path, why: Why) -> None:
+    lack = {"is_current": not why, "lacking": 12 if why else 0, "lacking_why": why}
+    line = LineState(**vars(UP) | lack)
+    verdict, says = of(seen(line=line), tmp_path)["phrases"]
+    assert verdict == ("warn" if why in outside.LACKS else "ok")
+    assert ("12 phrases" in says) == bool(why)
+    assert set(outside.LACKS) == set(get_args(Why)) - {"", "coming"}
+
+
+def test_phrases_that_are_read_otherwise_are_told_with_the_lexicon(
+    tmp_path: Path,
+) -> None:
+    unmatched = Unmatched(3, "重庆小面", "ab" * 32)
+    (check,) = (
+        one
+        for one in seen(line=UP, unmatched=unmatched).checks(
+            EdgeSettings(data=tmp_path)
+        )
+        if one.name == "phrases"
+    )
+    assert check.verdict == "warn"
+    assert "3 phrases of the chain are read otherwise here" in check.says
+    assert "重庆小面" in check.says
+    assert "abababababab" in check.advice
 
 
 @pytest.mark.parametrize(
@@ -119,8 +159,12 @@ async def test_a_running_box_tells_all_of_it(
         def state(self) -> LineState:
             return UP
 
+        def unmatched(self, beneath: Lexicon) -> Unmatched:
+            return Unmatched(1, "重庆", "")
+
     monkeypatch.setattr(box, "line", Line())
     told = Outside.of(box).as_dict()
+    assert told["unmatched"] == {"phrases": 1, "text": "重庆", "lexicon": ""}
     assert json.loads(json.dumps(told))["line"]["box"] == "shop-312"
     assert (told["cloud"], told["updates"], told["refusals"]) == (None, [], [])
 
