@@ -253,6 +253,22 @@ def pack(
 
 @app.command()
 @_clearly
+def tune(
+    recipe: RecipeName,
+    dialect: Annotated[str, typer.Argument(metavar="DIALECT", help="sc or gd.")],
+    to: Annotated[
+        Path | None, typer.Option(help="By default the one packs are cut with.")
+    ] = None,
+) -> None:
+    """Set a dialect's contours for the draft, which smooths; then cut its packs."""
+    from distill import commands
+
+    places, _ = _places(recipe)
+    commands.tune(places, dialect, to)
+
+
+@app.command()
+@_clearly
 def run(recipe: RecipeName, workers: Workers = 1) -> None:
     """Do all steps: corpus, train, export, evaluate, pack; what is done is skipped."""
     from distill import commands

@@ -13,9 +13,11 @@ import typer
 from rich.console import Console
 
 from common.errors import YaoheError
+from common.files import write_atomic
 from common.protocol.manifest import MANIFEST_NAME
 from common.voice.pack import Pack, load_pack
-from distill import show, steps
+from common.voice.speak import Speaker
+from distill import packer, show, steps, tuning
 from distill.corpus import build
 from distill.corpus.sentences import coverage, generate
 from distill.evaluate import run
@@ -207,6 +209,29 @@ def pack(
             f"pack: {made.label}, {size / 1e6:.3f} MB, {made.sha256[:12]},"
             f" {target}{' (was there)' if was_there else ''}"
         )
+
+
+def tune(places: Places, dialect: str, to: Path | None) -> None:
+    """Set a dialect's table for the draft; see :func:`distill.tuning.tune`."""
+    console = _console()
+
+    def say(number: int, done: tuning.Round) -> None:
+        console.print(f"round {number}: {tuning.shares(done)}")
+
+    path = to or packer.TABLES / f"{dialect}.json"
+    table = packer.read_table(dialect)
+    speaker = Speaker(_measured_pack(places, None), provider="cpu")
+    best = tuning.tune(
+        speaker.networks,
+        {name: v.speaker for name, v in speaker.pack.manifest.voices.items()},
+        dialect,
+        table.dialects[dialect],
+        tuning.sentences_of(places.recipe.seed + 2, dialect),
+        say,
+    )
+    tuned = table.model_copy(update={"dialects": {dialect: best.table}})
+    write_atomic(path, tuning.table_bytes(tuned))
+    console.print(f"tune: {tuning.shares(best)}, {path}")
 
 
 def report(places: Places, to: Path | None) -> None:

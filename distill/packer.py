@@ -19,6 +19,7 @@ from pathlib import Path
 
 from common.errors import YaoheError
 from common.files import make_directory, write_atomic
+from common.protocol.contours import Contours, parse_contours
 from common.protocol.manifest import (
     FORMAT,
     MANIFEST_NAME,
@@ -286,6 +287,21 @@ def _tables(dialect: str) -> dict[str, bytes]:
             "unknown_dialect", f"there is no table of contours for {dialect}"
         )
     return files
+
+
+def read_table(dialect: str) -> Contours:
+    """The table of contours that packs of a dialect are cut with.
+
+    Args:
+        dialect: Its name.
+
+    Returns:
+        The table.
+
+    Raises:
+        YaoheError: ``unknown_dialect``.
+    """
+    return parse_contours(_tables(dialect)[CONTOURS])
 
 
 def _standing(base: Pack, release: Release, files: Mapping[str, bytes]) -> Manifest:
