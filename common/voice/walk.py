@@ -3,7 +3,8 @@
 A sentence's durations and pitch are settled first, for the whole sentence; then the
 decoder runs over chunks with as much context as it can see, so that the sound does not
 depend on where the chunks were cut. Speed, pitch and volume are edits of durations,
-pitch and masks; an explicit break is a pause of exactly its length.
+pitch and masks, and what is faster than the networks speak well is stretched; an
+explicit break is a pause of exactly its length.
 
 No state is kept between calls, so one voice may be used from several threads.
 """
@@ -28,7 +29,7 @@ from common.text.symbols import (
     Symbol,
     tone_inputs,
 )
-from common.voice import source
+from common.voice import source, stretch
 from common.voice.sentences import sentences_of
 
 Floats = NDArray[np.float32]
@@ -46,7 +47,7 @@ SPEEDS = (0.25, 4.0)
 LEAD_FRAMES, TAIL_FRAMES = 4, 6
 """Silence left before and after a sentence (50 and 75 ms)."""
 MIN_SYMBOL_FRAMES = 1.2
-"""A sounding symbol is never shorter, however fast the speech (15 ms)."""
+"""The networks never speak a shorter symbol (15 ms)."""
 
 _BREAK, _COMMA = IDS[BREAK], IDS[","]
 _EDGES = {IDS[BOS]: LEAD_FRAMES, IDS[EOS]: TAIL_FRAMES}
@@ -102,11 +103,13 @@ class Plan:
     """A sentence whose timing and pitch are settled.
 
     Attributes:
-        hidden: ``[frames, width]``.
-        positions: ``[frames, 4]``.
-        pitch: ``[frames, 2]``, octaves (0 where unvoiced) and voicing.
+        hidden: ``[own, width]``, in the networks' frames.
+        positions: ``[own, 4]``.
+        pitch: ``[own, 2]``, octaves (0 where unvoiced) and voicing.
         gain: ``[frames]``, linear; 0 inside breaks.
         source: The harmonic source with ``EDGE`` zeros at both ends.
+        places: ``[frames * SLICES]``, where the slices of the sound lie among those of
+            the networks; None where they are the same.
     """
 
     hidden: Floats
@@ -114,10 +117,11 @@ class Plan:
     pitch: Floats
     gain: Floats
     source: Floats
+    places: stretch.Clock | None = None
 
     @property
     def frames(self) -> int:
-        """Length in frames."""
+        """Length in frames of the sound."""
         return len(self.gain)
 
 
@@ -138,7 +142,7 @@ def check_speed(speed: float) -> None:
 
 
 def frame_counts(symbols: Sequence[Symbol], lengths: Floats, speed: float) -> Floats:
-    """Whole frames of each symbol.
+    """Whole frames of each symbol in the sound.
 
     Args:
         symbols: The sentence.
@@ -148,17 +152,32 @@ def frame_counts(symbols: Sequence[Symbol], lengths: Floats, speed: float) -> Fl
     Returns:
         ``[symbols]`` whole numbers; rounding errors do not add up.
     """
-    wanted = np.maximum(np.expm1(lengths.astype(np.float64)), 0.0)
+    _, heard = _ends(symbols, lengths, speed)
+    return _whole(heard).astype(np.float32)
+
+
+def _ends(
+    symbols: Sequence[Symbol], lengths: Floats, speed: float
+) -> tuple[stretch.Clock, stretch.Clock]:
+    """Where each symbol ends for the networks, and where in the sound, in frames."""
+    known = stretch.known(speed)
+    own = np.maximum(np.expm1(lengths.astype(np.float64)), 0.0)
+    heard = np.empty_like(own)
     for index, symbol in enumerate(symbols):
         if symbol.id == _BREAK:
-            wanted[index] = symbol.ms / FRAME_MS
+            own[index] = heard[index] = symbol.ms / FRAME_MS
         elif symbol.id in _EDGES:
-            wanted[index] = min(wanted[index], _EDGES[symbol.id])
+            own[index] = heard[index] = min(own[index], _EDGES[symbol.id])
         else:
-            faster = speed * symbol.speed / SPEED_ONE
-            wanted[index] = max(wanted[index] / faster, MIN_SYMBOL_FRAMES)
-    ends = np.round(np.cumsum(wanted))
-    return np.diff(ends, prepend=0.0).astype(np.float32)
+            faster = known * symbol.speed / SPEED_ONE
+            own[index] = max(own[index] / faster, MIN_SYMBOL_FRAMES)
+            heard[index] = own[index] * known / speed
+    return np.cumsum(own), np.cumsum(heard)
+
+
+def _whole(ends: stretch.Clock) -> NDArray[np.int64]:
+    """Whole frames of symbols that end somewhere."""
+    return np.diff(np.round(ends), prepend=0.0).astype(np.int64)
 
 
 def _positions(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
@@ -179,6 +198,23 @@ def _positions(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     return index, np.stack(columns, -1)
 
 
+def _encode(
+    networks: Networks, symbols: Sequence[Symbol], style: Style
+) -> tuple[Floats, Floats]:
+    """Vectors of the symbols, and the logarithms of their lengths."""
+    # The networks know a break as a comma; its length and silence are set here.
+    spoken = [_COMMA if symbol.id == _BREAK else symbol.id for symbol in symbols]
+    hidden, lengths = networks.encoder.run(
+        {
+            "symbols": np.array([spoken], np.int64),
+            "tones": np.array([[tone_inputs(s) for s in symbols]], np.float32),
+            "speaker": np.array([style.speaker], np.int64),
+            "dialect": np.array([DIALECTS.index(style.dialect)], np.int64),
+        }
+    )
+    return hidden, lengths[0]
+
+
 def timing(
     networks: Networks, symbols: Sequence[Symbol], style: Style
 ) -> tuple[Floats, NDArray[np.int64]]:
@@ -192,18 +228,8 @@ def timing(
     Returns:
         ``[1, symbols, width]`` for the other networks, and ``[symbols]`` frames.
     """
-    # The networks know a break as a comma; its length and silence are set here.
-    spoken = [_COMMA if symbol.id == _BREAK else symbol.id for symbol in symbols]
-    hidden, lengths = networks.encoder.run(
-        {
-            "symbols": np.array([spoken], np.int64),
-            "tones": np.array([[tone_inputs(s) for s in symbols]], np.float32),
-            "speaker": np.array([style.speaker], np.int64),
-            "dialect": np.array([DIALECTS.index(style.dialect)], np.int64),
-        }
-    )
-    counts = frame_counts(symbols, lengths[0], style.speed).astype(np.int64)
-    return hidden, counts
+    hidden, lengths = _encode(networks, symbols, style)
+    return hidden, frame_counts(symbols, lengths, style.speed).astype(np.int64)
 
 
 def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
@@ -217,8 +243,11 @@ def plan(networks: Networks, symbols: Sequence[Symbol], style: Style) -> Plan:
     Returns:
         The plan.
     """
-    hidden, counts = timing(networks, symbols, style)
-    return plan_with(networks, symbols, style, hidden, counts)
+    hidden, lengths = _encode(networks, symbols, style)
+    own, heard = _ends(symbols, lengths, style.speed)
+    is_known = stretch.known(style.speed) == style.speed
+    ends = None if is_known else (own, heard)
+    return plan_with(networks, symbols, style, hidden, _whole(own), ends)
 
 
 def plan_with(
@@ -227,6 +256,7 @@ def plan_with(
     style: Style,
     hidden: Floats,
     counts: NDArray[np.int64],
+    ends: tuple[stretch.Clock, stretch.Clock] | None = None,
 ) -> Plan:
     """Settle the pitch of a sentence whose timing is given.
 
@@ -236,6 +266,8 @@ def plan_with(
         style: How to speak it.
         hidden: ``[1, symbols, width]`` from :func:`timing`.
         counts: ``[symbols]`` frames, the voice's own or another's.
+        ends: ``[symbols]`` twice, where each symbol ends in those frames and where it
+            is to end in the sound; None where that is the same.
 
     Returns:
         The plan.
@@ -250,6 +282,13 @@ def plan_with(
     low, high = (np.log2(limit / PITCH_REFERENCE_HZ) for limit in PITCH_LIMITS_HZ)
     shifted = np.clip(shifted, np.float32(low), np.float32(high))
     voiced = (voicing[0] > 0).astype(np.float32)
+    pitch = np.stack([shifted * voiced, voiced], -1)
+    places = None
+    if ends is not None:
+        index = np.repeat(np.arange(len(symbols)), _whole(ends[1]))
+        centres = stretch.clock(*ends, len(index), 1)
+        shifted, voiced = (stretch.between(v, centres) for v in (shifted, voiced))
+        places = stretch.clock(*ends, len(index), source.SLICES)
     hz = np.float32(PITCH_REFERENCE_HZ) * np.exp2(shifted)
     gain_db = np.array([symbol.volume / 100 for symbol in symbols], np.float32)[index]
     gain = np.power(np.float32(10), (gain_db + np.float32(style.volume)) / 20)
@@ -258,9 +297,10 @@ def plan_with(
     return Plan(
         hidden=spread,
         positions=positions,
-        pitch=np.stack([shifted * voiced, voiced], -1),
+        pitch=pitch,
         gain=np.where(is_break, np.float32(0), gain).astype(np.float32),
         source=np.pad(train, source.EDGE),
+        places=places,
     )
 
 
@@ -278,8 +318,28 @@ def render(networks: Networks, settled: Plan, first: int, last: int) -> Floats:
     """
     begin = max(0, first - source.REACH)
     end = min(settled.frames, last + source.REACH)
-    left = max(0, begin - networks.context)
-    right = min(settled.frames, end + networks.context)
+    ends = begin * source.SLICES, end * source.SLICES
+    harmonic, noise = _masks(networks, settled, *ends)
+    hiss = source.noise_table(networks.noise_seed)
+    rows = np.arange(*ends) % source.NOISE_SLICES
+    spectra = source.spectrum(settled.source, *ends) * harmonic
+    spectra += hiss[rows] * noise
+    spectra *= np.repeat(settled.gain[begin:end], source.SLICES)[:, None]
+    sound = source.overlap_add(spectra)
+    skip = (first - begin) * source.HOP
+    return sound[skip : skip + (last - first) * source.HOP]
+
+
+def _masks(
+    networks: Networks, settled: Plan, first: int, last: int
+) -> tuple[Floats, Floats]:
+    """Harmonic and noise masks of slices of the sound, ``[last - first, 301]`` each."""
+    places, own = settled.places, len(settled.hidden)
+    if places is None:
+        begin, end = first // source.SLICES, last // source.SLICES
+    else:
+        begin, end = stretch.span(places[first:last], own)
+    left, right = max(0, begin - networks.context), min(own, end + networks.context)
     harmonic, noise = networks.decoder.run(
         {
             "hidden": settled.hidden[None, left:right],
@@ -288,15 +348,11 @@ def render(networks: Networks, settled: Plan, first: int, last: int) -> Floats:
         }
     )
     inner = slice(begin - left, end - left)
-    ends = begin * source.SLICES, end * source.SLICES
-    hiss = source.noise_table(networks.noise_seed)
-    rows = np.arange(*ends) % source.NOISE_SLICES
-    spectra = source.spectrum(settled.source, *ends) * _slices(harmonic[0, inner])
-    spectra += hiss[rows] * _slices(noise[0, inner])
-    spectra *= np.repeat(settled.gain[begin:end], source.SLICES)[:, None]
-    sound = source.overlap_add(spectra)
-    skip = (first - begin) * source.HOP
-    return sound[skip : skip + (last - first) * source.HOP]
+    masks = _slices(harmonic[0, inner]), _slices(noise[0, inner])
+    if places is None:
+        return masks
+    local = places[first:last] - begin * source.SLICES
+    return stretch.between(masks[0], local), stretch.between(masks[1], local)
 
 
 def _slices(masks: Floats) -> Floats:

@@ -56,6 +56,41 @@ def test_the_sound_does_not_depend_on_where_it_was_cut(
     assert np.abs(whole).max() > 0.05
 
 
+@pytest.mark.parametrize("speed", [0.25, 1.5, 4.0])
+def test_stretched_sound_does_not_depend_on_where_it_was_cut(
+    speaker: Speaker, speed: float
+) -> None:
+    symbols, networks = read("欢迎光临，谢谢。").symbols, speaker.networks
+    style = Style(0, speed=speed)
+    whole, *cut = (
+        np.concatenate(list(speak(networks, symbols, style, chunks=chunks)))
+        for chunks in ((100_000, 1), (1, 7), (24, 13))
+    )
+    assert np.abs(whole).max() > 0.05
+    for parts in cut:
+        assert len(parts) == len(whole)
+        assert np.abs(parts - whole).max() <= 1e-4
+
+
+def test_fast_speech_keeps_the_sounds_of_the_own_pace(speaker: Speaker) -> None:
+    symbols = read(TEXT).symbols
+    spectra = []
+    for speed in (1.0, 2.0):
+        sound = _sound(speaker, symbols, speed=speed)
+        frames = np.lib.stride_tricks.sliding_window_view(sound, 600)[::300]
+        power = np.abs(np.fft.rfft(frames * np.hanning(600))) ** 2
+        spectra.append(power.mean(axis=0).reshape(-1, 7).mean(axis=1))
+    own, fast = (10 * np.log10(spectrum) for spectrum in spectra)
+    assert np.abs(own - fast).mean() < 1.0
+
+
+@pytest.mark.parametrize("how", [{"pitch": -48.0}, {"pitch": 48.0}, {"speed": 0.25}])
+def test_extreme_edits_stay_finite(speaker: Speaker, how: dict[str, float]) -> None:
+    sound = _sound(speaker, read("欢迎光临").symbols, **how)
+    assert np.isfinite(sound).all()
+    assert 0.01 < np.abs(sound).max() <= 1.0
+
+
 def test_the_same_text_sounds_the_same_bit_for_bit(speaker: Speaker) -> None:
     symbols = read(TEXT).symbols
     first = _sound(speaker, symbols)
