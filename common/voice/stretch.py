@@ -1,7 +1,8 @@
 """Sound stretched in time: spoken at a pace that the networks know, heard at another.
 
 Networks that never heard a syllable in a tenth of a second cannot make one. So they
-speak at the nearest pace at which they speak well; sound is made from their frames along another clock: masks and pitch are read between their frames, the harmonic source
+speak at the nearest pace at which they speak well, and sound is made from their frames
+along another clock: masks and pitch are read between their frames, the harmonic source
 runs in the time that is heard. Nothing is cut and joined, so nothing clicks or echoes.
 """
 
