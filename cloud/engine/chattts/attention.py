@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-Attend = Callable[[Tensor, Tensor], Tensor]
-"""From queries [rows, heads, width] and one layer's cache [2, heads, tokens, width] to
-what each row attends to, [rows, heads, width]."""
+Attend = Callable[[int, Tensor], Tensor]
+"""From a layer's number and its queries [rows, heads, width] to what each row attends
+to, [rows, heads, width]. Queries come scaled."""
 
 
 @dataclass(frozen=True)
@@ -34,37 +34,42 @@ class Row:
     position: int
 
 
-def row_by_row(rows: Sequence[Row]) -> Attend:
-    """Attend with a call for each row.
+def row_by_row(rows: Sequence[Row], cache: Tensor) -> Attend:
+    """Attend with calls for each row.
+
+    Written out as two products and a softmax: measured at 16 rows of 45, 200 and 500
+    tokens, the fused call takes 1.1, 1.3 and 1.2 times as long for a single query. The
+    views of the cache are made for all layers at once.
 
     Args:
         rows: Where each row stands.
+        cache: Keys and values, [layers, 2, heads, tokens, width].
 
     Returns:
         The function for one step.
     """
-    runs = [(row.start, row.position + 1) for row in rows]
+    runs = [cache.narrow(3, row.start, row.position + 1) for row in rows]
+    keys = list(zip(*(run[:, 0].mT.unbind(0) for run in runs), strict=True))
+    values = list(zip(*(run[:, 1].unbind(0) for run in runs), strict=True))
 
-    def attend(queries: Tensor, memory: Tensor) -> Tensor:
-        keys, values = memory.unsqueeze(1).unbind(0)
-        each = queries[:, None, :, None].unbind(0)
+    def attend(layer: int, queries: Tensor) -> Tensor:
+        each = queries[:, :, None].unbind(0)
         attended = [
-            functional.scaled_dot_product_attention(
-                query, keys.narrow(2, start, count), values.narrow(2, start, count)
-            )
-            for query, (start, count) in zip(each, runs, strict=True)
+            torch.bmm(torch.softmax(torch.bmm(query, key), -1), value)
+            for query, key, value in zip(each, keys[layer], values[layer], strict=True)
         ]
-        return torch.cat(attended)[:, :, 0]
+        return torch.cat(attended, 1).transpose(0, 1)
 
     return attend
 
 
-def together(starts: Tensor, positions: Tensor, span: int) -> Attend:
+def together(starts: Tensor, positions: Tensor, cache: Tensor, span: int) -> Attend:
     """Attend with one call for all rows.
 
     Args:
         starts: Where each row's sequence begins in the cache, [rows].
         positions: Each row's place in its sequence, [rows].
+        cache: Keys and values, [layers, 2, heads, tokens, width].
         span: Tokens that every row reads; more than any position.
 
     Returns:
@@ -75,10 +80,10 @@ def together(starts: Tensor, positions: Tensor, span: int) -> Attend:
     # What is not a row's own is masked; its place must only exist.
     places = torch.minimum(reach, positions[:, None]) + starts[:, None]
 
-    def attend(queries: Tensor, memory: Tensor) -> Tensor:
-        keys, values = memory[:, :, places].transpose(1, 2).unbind(0)
+    def attend(layer: int, queries: Tensor) -> Tensor:
+        keys, values = cache[layer][:, :, places].transpose(1, 2).unbind(0)
         attended = functional.scaled_dot_product_attention(
-            queries[:, :, None], keys, values, attn_mask=is_own
+            queries[:, :, None], keys, values, attn_mask=is_own, scale=1.0
         )
         return attended[:, :, 0]
 

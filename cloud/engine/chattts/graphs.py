@@ -115,7 +115,7 @@ class Graphs:
             step.starts,
             step.positions,
             self._cache,
-            together(step.starts, step.positions, span),
+            together(step.starts, step.positions, self._cache, span),
         )
 
 

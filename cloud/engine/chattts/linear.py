@@ -6,6 +6,9 @@ equal for every number of rows from 2 up, but a single row may take another kern
 Whoever calls therefore never passes fewer than :data:`MIN_ROWS`. Packing is also what
 makes few rows fast: plain products lay the weights out again at every call.
 
+What follows a product is done while its result is at hand: a step has twenty layers of
+seven such operations, and each by itself costs as much as it takes to be called.
+
 ``int8`` scales each row of the input and of the weights by itself. Its sums are whole
 numbers, so it keeps the promise too; it changes the sound and is opt-in.
 """
@@ -13,20 +16,44 @@ numbers, so it keeps the promise too; it changes the sound and is opt-in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
 
 DType = Literal["fp32", "bf16", "int8"]
-Linear = Callable[[Tensor], Tensor]
-"""From [rows, in] to [rows, out], both float32."""
+Join = Literal["add", "mul"]
+"""How a product's result meets other numbers."""
 
 MIN_ROWS = 4
 """Fewest rows of a product. Four cost less time than two: measured, a fifth less."""
 PACKED_FOR_ROWS = 16
 """Rows that oneDNN lays the weights out for; 1 would choose a layout for one only."""
 INT8_MAX = 127.0
+
+
+class Linear(Protocol):
+    """A product with constant weights."""
+
+    def __call__(
+        self,
+        rows: Tensor,
+        *,
+        has_silu: bool = False,
+        join: Join = "add",
+        other: Tensor | None = None,
+    ) -> Tensor:
+        """Multiply.
+
+        Args:
+            rows: [rows, in], float32.
+            has_silu: Whether the result goes through a SiLU; then it is not joined.
+            join: How the result meets ``other``.
+            other: Numbers to add to the result or to multiply it with, [rows, out].
+
+        Returns:
+            [rows, out], float32.
+        """
 
 
 def linear(weight: Tensor, dtype: DType, device: torch.device) -> Linear:
@@ -41,12 +68,18 @@ def linear(weight: Tensor, dtype: DType, device: torch.device) -> Linear:
         A function that multiplies.
     """
     if dtype == "int8":
-        return _int8(weight, device)
+        return _then(_int8(weight, device))
     kind = torch.bfloat16 if dtype == "bf16" else torch.float32
     cast = weight.to(device, kind).contiguous()
     if device.type == "cpu" and torch.backends.mkldnn.is_available():
-        return _packed(cast)
-    return lambda rows: torch.nn.functional.linear(rows.to(kind), cast).float()
+        packed = torch.ops.mkldnn._reorder_linear_weight(cast, PACKED_FOR_ROWS)
+        if kind == torch.float32:
+            return _packed(packed)
+        product = torch.ops.mkldnn._linear_pointwise
+        return _then(
+            lambda rows: product(rows.to(kind), packed, None, "none", [], "").float()
+        )
+    return _then(lambda rows: torch.nn.functional.linear(rows.to(kind), cast).float())
 
 
 def padded(rows: Tensor) -> Tensor:
@@ -63,19 +96,49 @@ def padded(rows: Tensor) -> Tensor:
 
 
 def _packed(weight: Tensor) -> Linear:
-    """A product with weights that oneDNN has laid out once."""
-    packed = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_FOR_ROWS)
-    product = torch.ops.mkldnn._linear_pointwise
-    kind = weight.dtype
+    """A product with weights that oneDNN has laid out once, and what follows it."""
+    product = torch.ops.mkldnn._linear_pointwise.default
+    joined = torch.ops.mkldnn._linear_pointwise.binary
 
-    def multiply(rows: Tensor) -> Tensor:
-        made: Tensor = product(rows.to(kind), packed, None, "none", [], "")
-        return made.float()
+    def multiply(
+        rows: Tensor,
+        *,
+        has_silu: bool = False,
+        join: Join = "add",
+        other: Tensor | None = None,
+    ) -> Tensor:
+        made: Tensor
+        if other is not None:
+            made = joined(rows, other, weight, None, join)
+        else:
+            follows = "swish" if has_silu else "none"
+            made = product(rows, weight, None, follows, [], "")
+        return made
 
     return multiply
 
 
-def _int8(weight: Tensor, device: torch.device) -> Linear:
+def _then(product: Callable[[Tensor], Tensor]) -> Linear:
+    """A product that has to be followed by operations of their own, in float32."""
+
+    def multiply(
+        rows: Tensor,
+        *,
+        has_silu: bool = False,
+        join: Join = "add",
+        other: Tensor | None = None,
+    ) -> Tensor:
+        made = product(rows)
+        if has_silu:
+            return torch.nn.functional.silu(made)
+        if other is None:
+            return made
+        return made + other if join == "add" else made * other
+
+    return multiply
+
+
+def _int8(weight: Tensor, device: torch.device) -> Callable[[Tensor], Tensor]:
     """A product in whole numbers, a scale for each row on both sides."""
     scale = (weight.abs().amax(1) / INT8_MAX).clamp_min(1e-12)
     whole = (weight / scale[:, None]).round().to(device, torch.int8).t()

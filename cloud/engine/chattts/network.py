@@ -5,6 +5,12 @@ sequence up to itself. So neither the company of a row, nor how its prompt was c
 pieces, nor whether its keys were computed again after a pause, can change its result:
 every sum is over the same numbers in the same order. Llama's arithmetic (RMS norm,
 rotary positions, gated SiLU); residuals stay in float32 whatever the products use.
+
+An operation costs a few microseconds beside its work, times twenty layers. So what
+does not change between calls is in the weights: a norm's gain, the scale of the
+queries, and the order of a head's channels, in which those that turn together are
+neighbours, so that turning is one product of complex numbers. What adds or multiplies
+comes with the matrix product before it.
 """
 
 from __future__ import annotations
@@ -14,22 +20,21 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from cloud.engine.chattts.assets import Assets
+from cloud.engine.chattts.assets import Assets, Weights
 from cloud.engine.chattts.attention import Attend, Row, row_by_row
 from cloud.engine.chattts.linear import DType, Linear, linear, padded
+from cloud.engine.chattts.shape import Shape
 
 
 @dataclass(frozen=True)
 class _Layer:
     """One layer's weights."""
 
-    before_attention: Tensor
     query_key_value: Linear
     attention_out: Linear
-    before_feed: Tensor
-    gate_up: Linear
+    gate: Linear
+    up: Linear
     feed_out: Linear
 
 
@@ -48,28 +53,26 @@ class Network:
         self._device = device
         weights = assets.gpt
 
-        def product(layer: str, *names: str) -> Linear:
-            joined = torch.cat([weights[f"{layer}{name}.weight"] for name in names])
-            return linear(joined, dtype, device)
+        def product(weight: Tensor) -> Linear:
+            return linear(weight, dtype, device)
 
         self._layers: list[_Layer] = []
         for index in range(shape.layers):
             layer = f"layers.{index}."
-            heads = [f"self_attn.{name}_proj" for name in "qkv"]
+            norm = layer + "post_attention_layernorm.weight"
             self._layers.append(
                 _Layer(
-                    weights[layer + "input_layernorm.weight"].to(device, copy=True),
-                    product(layer, *heads),
-                    product(layer, "self_attn.o_proj"),
-                    weights[layer + "post_attention_layernorm.weight"].to(
-                        device, copy=True
-                    ),
-                    product(layer, "mlp.gate_proj", "mlp.up_proj"),
-                    product(layer, "mlp.down_proj"),
+                    product(_query_key_value(weights, layer, shape)),
+                    product(weights[layer + "self_attn.o_proj.weight"]),
+                    product(_after_norm(weights, layer + "mlp.gate_proj", norm)),
+                    product(_after_norm(weights, layer + "mlp.up_proj", norm)),
+                    product(weights[layer + "mlp.down_proj.weight"]),
                 )
             )
-        self._norm = weights["norm.weight"].to(device, copy=True)
-        self._cosine, self._sine = _rotations(assets, device)
+        self._norm = (weights["norm.weight"] * shape.hidden**0.5).to(device)
+        self._turns = _turns(shape).to(device)
+        least = torch.tensor(shape.hidden * shape.eps, dtype=torch.float64)
+        self._least = least.sqrt().float().to(device)
 
     def forward(self, rows: Sequence[Row], inputs: Tensor, cache: Tensor) -> Tensor:
         """Compute rows, each by itself; see :meth:`compute`.
@@ -84,7 +87,7 @@ class Network:
         """
         positions = torch.tensor([row.position for row in rows], device=self._device)
         starts = torch.tensor([row.start for row in rows], device=self._device)
-        return self.compute(inputs, starts, positions, cache, row_by_row(rows))
+        return self.compute(inputs, starts, positions, cache, row_by_row(rows, cache))
 
     def compute(
         self,
@@ -108,58 +111,72 @@ class Network:
         """
         count = inputs.shape[0]
         places = starts + positions
-        turn = self._cosine[positions], self._sine[positions]
+        turns = self._turns[positions]
         state = padded(inputs)
-        eps = self._shape.eps
-        for layer, memory in zip(self._layers, cache, strict=True):
-            normed = _norm(state, layer.before_attention, eps)
-            mixed = layer.query_key_value(normed)[:count]
-            queries = self._remember(mixed, memory, places, turn)
-            attended = attend(queries, memory).float().reshape(count, -1)
-            state = state + layer.attention_out(padded(attended))
-            normed = _norm(state, layer.before_feed, eps)
-            gate, up = layer.gate_up(normed).chunk(2, dim=-1)
-            state = state + layer.feed_out(functional.silu(gate) * up)
-        return _norm(state[:count], self._norm, eps)
+        for index, (layer, memory) in enumerate(zip(self._layers, cache, strict=True)):
+            mixed = layer.query_key_value(self._direction(state))[:count]
+            queries = self._remember(mixed, memory, places, turns)
+            attended = attend(index, queries).float().reshape(count, -1)
+            state = layer.attention_out(padded(attended), other=state)
+            rows = self._direction(state)
+            fed = layer.up(rows, join="mul", other=layer.gate(rows, has_silu=True))
+            state = layer.feed_out(fed, other=state)
+        hidden: Tensor = self._direction(state[:count]) * self._norm
+        return hidden
+
+    def _direction(self, state: Tensor) -> Tensor:
+        """RMS norm without its factors: each row divided by its length.
+
+        Measured at 16 rows: 32 us against 62 for ``rms_norm``, which is not fused here.
+        """
+        length = torch.linalg.vector_norm(state, dim=-1, keepdim=True)
+        return state / torch.hypot(length, self._least)
 
     def _remember(
-        self,
-        mixed: Tensor,
-        memory: Tensor,
-        places: Tensor,
-        turn: tuple[Tensor, Tensor],
+        self, mixed: Tensor, memory: Tensor, places: Tensor, turns: Tensor
     ) -> Tensor:
-        """Keep the rows' keys and values; returns their queries."""
+        """Turn queries and keys, keep keys and values; returns the queries."""
         shape = self._shape
         split = mixed.view(-1, 3, shape.heads, shape.head_width)
-        turned = _turned(split[:, :2], *turn)
-        fresh = torch.stack((turned[:, 1], split[:, 2])).transpose(1, 2)
-        memory.index_copy_(2, places, fresh.to(memory.dtype))
-        return turned[:, 0].to(memory.dtype)
+        pairs = split[:, :2].unflatten(-1, (-1, 2))
+        torch.view_as_complex(pairs).mul_(turns)
+        # A layer's keys and values, [2, heads, tokens, width].
+        memory.index_copy_(2, places, split[:, 1:].permute(1, 2, 0, 3).to(memory.dtype))
+        return split[:, 0].to(memory.dtype)
 
 
-def _norm(state: Tensor, gain: Tensor, eps: float) -> Tensor:
-    """RMS norm over the last axis."""
-    return functional.rms_norm(state, gain.shape, gain, eps)
+def _after_norm(weights: Weights, product: str, norm: str) -> Tensor:
+    """A product's weights for rows of length one: with the norm's gain in them."""
+    weight, gain = weights[product + ".weight"].double(), weights[norm].double()
+    return (weight * gain * len(gain) ** 0.5).float()
 
 
-def _rotations(assets: Assets, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Cosine and sine of every position, [positions, 1, 1, head width].
+def _query_key_value(weights: Weights, layer: str, shape: Shape) -> Tensor:
+    """The first product of a layer, its queries scaled as attention needs them."""
 
-    Rotary positions as in RoFormer (Su et al., 2021), halves rotated together; the
-    sine of the first half carries the sign, so that turning is one fused product.
+    def of(name: str) -> Tensor:
+        norm = layer + "input_layernorm.weight"
+        return _after_norm(weights, f"{layer}self_attn.{name}_proj", norm)
+
+    query, key = (
+        of(name)
+        # From halves that turn together to neighbours.
+        .view(shape.heads, 2, -1, shape.hidden)
+        .transpose(1, 2)
+        .reshape(-1, shape.hidden)
+        for name in "qk"
+    )
+    return torch.cat([query / shape.head_width**0.5, key, of("v")])
+
+
+def _turns(shape: Shape) -> Tensor:
+    """What turns queries and keys at every position, complex, [positions, 1, 1, pairs].
+
+    Rotary positions as in RoFormer (Su et al., 2021).
     """
-    shape = assets.shape
     half = torch.arange(0, shape.head_width, 2, dtype=torch.float32) / shape.head_width
     angles = torch.outer(
         torch.arange(shape.max_positions, dtype=torch.float32),
         1.0 / torch.pow(torch.tensor(shape.rope_base), half),
     )
-    cosine, sine = angles.cos(), angles.sin()
-    turns = torch.cat((cosine, cosine), -1), torch.cat((-sine, sine), -1)
-    return turns[0][:, None, None].to(device), turns[1][:, None, None].to(device)
-
-
-def _turned(heads: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Queries and keys at their positions."""
-    return heads * cosine + heads.roll(heads.shape[-1] // 2, -1) * sine
+    return torch.polar(torch.ones_like(angles), angles)[:, None, None]

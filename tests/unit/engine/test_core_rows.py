@@ -37,6 +37,27 @@ def test_a_products_row_is_the_same_in_any_company(
         assert torch.equal(multiply(rows[-count:]), alone[-count:])
 
 
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
+@pytest.mark.parametrize(("wide", "narrow"), [(768, 768), (768, 3072), (3072, 768)])
+def test_what_follows_a_product_is_the_same_in_any_company(
+    dtype: DType, wide: int, narrow: int
+) -> None:
+    multiply = linear(random(narrow, wide) / wide**0.5, dtype, CPU)
+    rows, others = random(64, wide, seed=1), random(64, narrow, seed=2)
+    exact = multiply(rows)
+    gated = multiply(rows, has_silu=True)
+    added = multiply(rows, other=others)
+    scaled = multiply(rows, join="mul", other=others)
+    torch.testing.assert_close(gated, exact * exact.sigmoid())
+    torch.testing.assert_close(added, exact + others)
+    torch.testing.assert_close(scaled, exact * others)
+    for count in [*range(4, 34), 48]:
+        some, beside = rows[-count:], others[-count:]
+        assert torch.equal(multiply(some, has_silu=True), gated[-count:])
+        assert torch.equal(multiply(some, other=beside), added[-count:])
+        assert torch.equal(multiply(some, join="mul", other=beside), scaled[-count:])
+
+
 @pytest.mark.parametrize(
     ("dtype", "error"), [("fp32", 1e-5), ("bf16", 3e-2), ("int8", 5e-2)]
 )
