@@ -99,16 +99,18 @@ def test_a_corpus_that_was_killed_goes_on_with_what_it_has(
     distillery: Distillery,
 ) -> None:
     process = distillery.start("corpus", "tiny")
-    until(process, lambda: distillery.rows() >= 3)
+    # Past the 24 sentences that are only told, among the 12 that are spoken.
+    until(process, lambda: distillery.rows() >= 27)
     process.kill()
     process.communicate()
     had = distillery.rows()
     distillery.run("corpus", "tiny", "--workers", "2")
     manifest = json.loads((distillery.data / "tiny" / "corpus.json").read_text("utf-8"))
-    assert had >= 3
-    assert manifest["sentences"] + manifest["rejected"] == 12
+    assert had >= 27
+    assert manifest["sentences"] + manifest["rejected"] == 12 + 24
     assert manifest["rejected"] == 0
     assert set(manifest["seconds"]) == {"zf_xiaoxiao", "zm_yunjian"}
+    assert set(manifest["told_seconds"]) == {"zf_xiaoxiao", "zm_yunjian"}
     assert manifest["teacher"]["sha256"] == assets.MODEL_SHA256
 
 
