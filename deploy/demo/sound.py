@@ -45,6 +45,7 @@ class Heard:
         pack_sha256: Which pack made the sound, or its beginning.
         file: The sound's file, in the demo's folder; empty where none is kept.
         sha256: Digest of that file.
+        sound_sha256: Digest of its samples alone.
         dialect: What was spoken.
     """
 
@@ -58,6 +59,7 @@ class Heard:
     pack_sha256: str
     file: str
     sha256: str
+    sound_sha256: str
     dialect: str = DEFAULT_DIALECT
 
     @property
@@ -215,6 +217,7 @@ class Ear:
             pack_sha256=origin.pack_sha256,
             file=file,
             sha256=digest,
+            sound_sha256=hashlib.sha256(sound).hexdigest(),
             dialect=dialect,
         )
 

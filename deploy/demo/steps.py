@@ -29,16 +29,16 @@ def local(step: Step, chain: Chain, ear: Ear) -> None:
         heard.pack_sha256 in known,
         known.get(heard.pack_sha256, "another"),
     )
-    lengths = {heard.samples}
+    sounds = {heard.sound_sha256: heard.samples}
     for dialect in OTHERS:
         said = ear.ask(TEXT, name=f"1-local-{dialect}", dialect=dialect)
         step.spoke(said)
-        lengths.add(said.samples)
+        sounds[said.sound_sha256] = said.samples
         is_own = said.tier == "edge" and said.pack_sha256 in known
         by = known.get(said.pack_sha256, "another")
         step.check(f"it speaks {dialect}", is_own and said.dialect == dialect, by)
-    is_other = len(lengths) == 1 + len(OTHERS)
-    step.check("each in its own way", is_other, f"{sorted(lengths)} samples")
+    is_other = len(sounds) == 1 + len(OTHERS)
+    step.check("each in its own way", is_other, f"{sorted(sounds.values())} samples")
 
 
 def phrase(step: Step, chain: Chain, ear: Ear) -> None:
