@@ -16,7 +16,8 @@ numbers, so it keeps the promise too; it changes the sound and is opt-in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -32,8 +33,18 @@ PACKED_FOR_ROWS = 16
 INT8_MAX = 127.0
 
 
-class Linear(Protocol):
-    """A product with constant weights."""
+@dataclass(frozen=True)
+class Linear:
+    """A product with constant weights, and what follows it.
+
+    Attributes:
+        product: From [rows, in] to [rows, out], both float32.
+        packed: The weights as oneDNN has laid them out, where it can do in float32 what
+            follows while the result is at hand; elsewhere that is its own operation.
+    """
+
+    product: Callable[[Tensor], Tensor]
+    packed: Tensor | None = None
 
     def __call__(
         self,
@@ -54,6 +65,24 @@ class Linear(Protocol):
         Returns:
             [rows, out], float32.
         """
+        made: Tensor
+        # Looked up here: builds without oneDNN have no such operation.
+        if has_silu:
+            if self.packed is None:
+                return torch.nn.functional.silu(self.product(rows))
+            made = torch.ops.mkldnn._linear_pointwise(
+                rows, self.packed, None, "swish", [], ""
+            )
+        elif other is None:
+            made = self.product(rows)
+        elif self.packed is not None:
+            made = torch.ops.mkldnn._linear_pointwise.binary(
+                rows, other, self.packed, None, join
+            )
+        else:
+            made = self.product(rows)
+            made = made + other if join == "add" else made * other
+        return made
 
 
 def linear(weight: Tensor, dtype: DType, device: torch.device) -> Linear:
@@ -68,18 +97,20 @@ def linear(weight: Tensor, dtype: DType, device: torch.device) -> Linear:
         A function that multiplies.
     """
     if dtype == "int8":
-        return _then(_int8(weight, device))
+        return Linear(_int8(weight, device))
     kind = torch.bfloat16 if dtype == "bf16" else torch.float32
     cast = weight.to(device, kind).contiguous()
-    if device.type == "cpu" and torch.backends.mkldnn.is_available():
-        packed = torch.ops.mkldnn._reorder_linear_weight(cast, PACKED_FOR_ROWS)
-        if kind == torch.float32:
-            return _packed(packed)
-        product = torch.ops.mkldnn._linear_pointwise
-        return _then(
-            lambda rows: product(rows.to(kind), packed, None, "none", [], "").float()
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return Linear(
+            lambda rows: torch.nn.functional.linear(rows.to(kind), cast).float()
         )
-    return _then(lambda rows: torch.nn.functional.linear(rows.to(kind), cast).float())
+    packed = torch.ops.mkldnn._reorder_linear_weight(cast, PACKED_FOR_ROWS)
+    return Linear(
+        lambda rows: torch.ops.mkldnn._linear_pointwise(
+            rows.to(kind), packed, None, "none", [], ""
+        ).float(),
+        packed if kind == torch.float32 else None,
+    )
 
 
 def padded(rows: Tensor) -> Tensor:
@@ -93,49 +124,6 @@ def padded(rows: Tensor) -> Tensor:
     """
     missing = MIN_ROWS - rows.shape[0]
     return rows if missing <= 0 else torch.nn.functional.pad(rows, (0, 0, 0, missing))
-
-
-def _packed(weight: Tensor) -> Linear:
-    """A product with weights that oneDNN has laid out once, and what follows it."""
-    product = torch.ops.mkldnn._linear_pointwise.default
-    joined = torch.ops.mkldnn._linear_pointwise.binary
-
-    def multiply(
-        rows: Tensor,
-        *,
-        has_silu: bool = False,
-        join: Join = "add",
-        other: Tensor | None = None,
-    ) -> Tensor:
-        made: Tensor
-        if other is not None:
-            made = joined(rows, other, weight, None, join)
-        else:
-            follows = "swish" if has_silu else "none"
-            made = product(rows, weight, None, follows, [], "")
-        return made
-
-    return multiply
-
-
-def _then(product: Callable[[Tensor], Tensor]) -> Linear:
-    """A product that has to be followed by operations of their own, in float32."""
-
-    def multiply(
-        rows: Tensor,
-        *,
-        has_silu: bool = False,
-        join: Join = "add",
-        other: Tensor | None = None,
-    ) -> Tensor:
-        made = product(rows)
-        if has_silu:
-            return torch.nn.functional.silu(made)
-        if other is None:
-            return made
-        return made + other if join == "add" else made * other
-
-    return multiply
 
 
 def _int8(weight: Tensor, device: torch.device) -> Callable[[Tensor], Tensor]:
