@@ -1,14 +1,18 @@
-"""What every test may rely on: no settings of the machine leak in, and free ports."""
+"""What every test may rely on: no settings leak in, free ports, a chain and its line."""
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.lines import Line
 
 # Properties are tried by count, never by the clock: a busy machine fails no test.
 settings.register_profile(
@@ -50,3 +54,27 @@ def free_port() -> Callable[[], int]:
             return port
 
     return take
+
+
+@pytest.fixture(scope="session")
+def chain_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chain's keys; copy them before anything is signed."""
+    # Only tests of a chain load what makes one.
+    from distill import signing
+
+    folder = tmp_path_factory.mktemp("chain") / "keys"
+    signing.keygen(folder)
+    return folder
+
+
+@pytest.fixture
+async def line(
+    tmp_path: Path, chain_keys: Path, free_port: Callable[[], int]
+) -> AsyncIterator[Line]:
+    """A cloud and a running broker, to which a test adds its boxes."""
+    from tests.lines import Line
+
+    line = Line(tmp_path, chain_keys, free_port())
+    line.broker.start()
+    yield line
+    await line.stop()

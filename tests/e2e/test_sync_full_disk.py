@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from distill import signing
 from edge.sync import fetch, service, shelf
 from edge.sync.catalogue import CatalogueDesk
 from tests.lines import Box, Line, until
@@ -18,23 +16,6 @@ pytestmark = pytest.mark.broker
 TEXTS = ["今日特价", "第12桌请取餐", "买一送一"]
 EVERYTHING = 1 << 60
 """More bytes than any disk has free."""
-
-
-@pytest.fixture(scope="session")
-def chain_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("chain") / "keys"
-    signing.keygen(folder)
-    return folder
-
-
-@pytest.fixture
-async def line(
-    tmp_path: Path, chain_keys: Path, free_port: Callable[[], int]
-) -> AsyncIterator[Line]:
-    line = Line(tmp_path, chain_keys, free_port())
-    line.broker.start()
-    yield line
-    await line.stop()
 
 
 def told(line: Line) -> list[dict[str, Any]]:

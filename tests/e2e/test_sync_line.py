@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
@@ -15,7 +13,6 @@ from cloud.fleet.service import Fleet
 from common.phrase import phrase_key
 from common.protocol import topics
 from common.text import RULES_VERSION, read
-from distill import signing
 from edge.sync import fetch, service
 from edge.sync.events import Spoken
 from edge.sync.trust import TrustDesk
@@ -26,23 +23,6 @@ pytestmark = pytest.mark.broker
 EVENTS = 1000
 AHEAD_S = 30 * 24 * 3600
 TEXTS = ["今日特价", "第12桌请取餐", "买一送一", "欢迎光临"]
-
-
-@pytest.fixture(scope="session")
-def chain_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("chain") / "keys"
-    signing.keygen(folder)
-    return folder
-
-
-@pytest.fixture
-async def line(
-    tmp_path: Path, chain_keys: Path, free_port: Callable[[], int]
-) -> AsyncIterator[Line]:
-    line = Line(tmp_path, chain_keys, free_port())
-    line.broker.start()
-    yield line
-    await line.stop()
 
 
 def spoken(text: str) -> Spoken:

@@ -23,14 +23,6 @@ from tests.unit.ota.tinypack import make_dialect, make_pack
 SignedPack = Callable[..., Path]
 
 
-@pytest.fixture(scope="session")
-def chain_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A chain's keys; copy them before anything is signed."""
-    folder = tmp_path_factory.mktemp("chain") / "keys"
-    signing.keygen(folder)
-    return folder
-
-
 @pytest.fixture
 def keys(chain_keys: Path, tmp_path: Path) -> Path:
     """This test's copy of the keys."""

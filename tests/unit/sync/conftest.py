@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from distill import signing
 from tests.brokers import Mosquitto
-
-
-@pytest.fixture(scope="session")
-def chain_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A chain's keys; copy them before anything is signed."""
-    folder = tmp_path_factory.mktemp("chain") / "keys"
-    signing.keygen(folder)
-    return folder
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import stat
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,16 +23,6 @@ from edge.sync import service
 from edge.sync.membership import Membership, make_key, signing_request
 from edge.sync.renewal import Renewal
 from tests.lines import Box, Line, fast, until
-
-
-@pytest.fixture
-async def line(
-    tmp_path: Path, chain_keys: Path, free_port: Callable[[], int]
-) -> AsyncIterator[Line]:
-    line = Line(tmp_path, chain_keys, free_port())
-    line.broker.start()
-    yield line
-    await line.stop()
 
 
 @pytest.fixture
