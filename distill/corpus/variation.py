@@ -20,7 +20,7 @@ in a dialect's segments always are: Mandarin contours in them only came of the t
 EMPHASIS = 1.4
 """How much more a dialect's contours move the pitch than the teacher's Mandarin does:
 more levels share the range, so they must lie farther apart to be told from one another.
-With it a level is 1.5 to 2.5 semitones, by voice and place in the phrase.
+With it a level is 1.4 to 2.5 semitones of the woman's voice, by place in the phrase.
 """
 FIT_FROM = 200
 """Sentences of a speaker that its melody is measured on, at most."""
