@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from common.phrase import phrase_key
 from common.protocol.synthesis import SpeechRequest
 from common.text import RULES_VERSION, Lexicon, LexiconFile, read
-from common.text.lexicon import RULES as LEXICON_RULES
 from common.text.receipt import Reading
 
 MAX_REMEMBERED_CHARACTERS = 400
@@ -37,14 +36,16 @@ class Read:
     Attributes:
         reading: What will be said.
         symbols_sha256: Digest of its symbols.
-        lexicon_sha256: Digest of the lexicon, the store's or the packs', that decided
-            some of it; empty where none did.
     """
 
     reading: Reading
     symbols_sha256: str
-    lexicon_sha256: str
     _keys: dict[Style, str] = field(default_factory=dict)
+
+    @property
+    def lexicon_sha256(self) -> str:
+        """Digest of the lexicon, the store's or the packs', that decided some of it."""
+        return self.reading.lexicon_sha256
 
     def key(self, request: SpeechRequest) -> str:
         """The phrase key of this text in the voice and style of a request.
@@ -97,17 +98,6 @@ class Readings:
             beneath: The words.
         """
         self._beneath, self._both = beneath, ("", Lexicon())
-
-    def lexicon_sha256(self, reading: Reading) -> str:
-        """Say which lexicon a reading needs.
-
-        Args:
-            reading: A reading made here just now.
-
-        Returns:
-            Its digest, hex; empty for a reading that anybody would arrive at.
-        """
-        return _digest(reading, self._lexicon)
 
     @property
     def _lexicon(self) -> Lexicon | None:
@@ -168,9 +158,4 @@ def _read(
 ) -> Read:
     reading = read(text, dialect, lexicon=lexicon, context=context, ssml=ssml)
     symbols = json.dumps(reading.symbols, separators=(",", ":")).encode()
-    return Read(reading, hashlib.sha256(symbols).hexdigest(), _digest(reading, lexicon))
-
-
-def _digest(reading: Reading, lexicon: Lexicon | None) -> str:
-    is_own = any(span.rule in LEXICON_RULES for span in reading.spans)
-    return lexicon.digest if lexicon and is_own else ""
+    return Read(reading, hashlib.sha256(symbols).hexdigest())

@@ -236,8 +236,8 @@ class Service:
             # The cloud spoke, and its symbols stay there: the key is of our own.
             own = await self.readings.read(request.input, receipt.reading.dialect)
             receipt = replace(receipt, reading=own.reading)
-        lexicon = self.readings.lexicon_sha256(receipt.reading)
-        return spoken(request, replace(speech, receipt=receipt), lexicon)
+        own_words = receipt.reading.lexicon_sha256
+        return spoken(request, replace(speech, receipt=receipt), own_words)
 
     def exposition(self) -> bytes:
         """All numbers of the box in Prometheus' text format."""

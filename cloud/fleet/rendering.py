@@ -287,7 +287,8 @@ class Renderer:
         worked_ms = round((time.monotonic() - began) * 1000)
         provenance = speech.provenance.with_id(utterance)
         master = await asyncio.to_thread(encode_master, pcm, provenance.comments())
-        symbols = speech.receipt.reading.symbols
+        reading = speech.receipt.reading
+        symbols = reading.symbols
         key = phrase_key(symbols, voice=request.voice, dialect=request.dialect)
         rendition = SentRendition(
             key=bytes.fromhex(key),
@@ -304,12 +305,13 @@ class Renderer:
             symbols_sha256=hashlib.sha256(
                 json.dumps(symbols, separators=(",", ":")).encode()
             ).hexdigest(),
+            lexicon_sha256=reading.lexicon_sha256,
             enforced=speech.receipt.enforced,
             duration_ms=round(pcm.size / SAMPLE_RATE * 1000),
             render_ms=worked_ms,
             master=master.to_bytes(),
         )
-        return Made(rendition, speech.receipt.reading, pcm)
+        return Made(rendition, reading, pcm)
 
 
 async def _whole(chunks: AsyncIterator[NDArray[np.float32]]) -> NDArray[np.float32]:

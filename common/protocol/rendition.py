@@ -38,7 +38,8 @@ class SentRendition(Message):
         rules_version: Version of the text rules.
         quality: Rank, 0 to 100.
         symbols_sha256: Digest of the symbols, hex.
-        lexicon_sha256: Digest of the store lexicon, hex; empty without one.
+        lexicon_sha256: Digest of the lexicon that decided some of the reading, the
+            chain's or the store's, hex; empty where none did.
         enforced: Whether the engine spoke our symbols.
         duration_ms: Length of the sound.
         render_ms: What it cost to make.

@@ -11,10 +11,12 @@ A user decides a reading in place by ``{word|reading}``, where the reading is sy
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 from common.errors import YaoheError
 from common.text import cantonese, chengdu, mandarin, reader
+from common.text.lexicon import RULES as LEXICON_RULES
 from common.text.lexicon import Lexicon, LexiconFile
 from common.text.prepare import tokens_of
 from common.text.receipt import Language, Reading
@@ -78,4 +80,7 @@ def read(
     tokens, styles = tokens_of(
         text, dialect, lexicon=lexicon, context=context or "", marked_up=ssml
     )
-    return reader.build(text, cast("Language", dialect), tokens, VOICES, styles)
+    reading = reader.build(text, cast("Language", dialect), tokens, VOICES, styles)
+    if lexicon and any(span.rule in LEXICON_RULES for span in reading.spans):
+        return replace(reading, lexicon_sha256=lexicon.digest)
+    return reading

@@ -112,6 +112,8 @@ class Reading:
         unread: Characters nobody could read; also covered by a span.
         units: The spoken stream.
         symbols: What the voice receives, with start and end marks.
+        lexicon_sha256: Digest of the lexicon that decided some of it, hex; empty where
+            none did, so that anybody arrives at this reading.
     """
 
     text: str
@@ -123,6 +125,7 @@ class Reading:
     unread: tuple[Unread, ...]
     units: tuple[Unit, ...] = field(repr=False)
     symbols: tuple[Symbol, ...] = field(repr=False)
+    lexicon_sha256: str = ""
 
     @property
     def is_silent(self) -> bool:

@@ -38,7 +38,7 @@ def finished(key: str, pack: str = "p" * 64) -> Finished:
     return Finished(
         key=key,
         request=parse_speech({"input": "好"}),
-        read=Read(read("好"), "s" * 64, ""),
+        read=Read(read("好"), "s" * 64),
         provenance=Provenance(engine="packed", pack="p@1", pack_sha256=pack),
         quality=1,
         utterance="u",
