@@ -260,7 +260,7 @@ def tune(
         Path | None, typer.Option(help="By default the one packs are cut with.")
     ] = None,
 ) -> None:
-    """Set a dialect's contours for the draft, which smooths; then cut its packs."""
+    """Measure how the draft sings a dialect's levels; then cut its packs."""
     from distill import commands
 
     places, _ = _places(recipe)

@@ -212,26 +212,23 @@ def pack(
 
 
 def tune(places: Places, dialect: str, to: Path | None) -> None:
-    """Set a dialect's table for the draft; see :func:`distill.tuning.tune`."""
+    """Hold the draft's voices to a dialect; see :func:`distill.tuning.tune`."""
     console = _console()
-
-    def say(number: int, done: tuning.Round) -> None:
-        console.print(f"round {number}: {tuning.shares(done)}")
 
     path = to or packer.TABLES / f"{dialect}.json"
     table = packer.read_table(dialect)
     speaker = Speaker(_measured_pack(places, None), provider="cpu")
-    best = tuning.tune(
+    tuned = tuning.tune(
         speaker.networks,
         {name: v.speaker for name, v in speaker.pack.manifest.voices.items()},
         dialect,
         table.dialects[dialect],
         tuning.sentences_of(places.recipe.seed + 2, dialect),
-        say,
+        lambda each: console.print(f"{each.voice}: {each.before} -> {each.after}"),
     )
-    tuned = table.model_copy(update={"dialects": {dialect: best.table}})
-    write_atomic(path, tuning.table_bytes(tuned))
-    console.print(f"tune: {tuning.shares(best)}, {path}")
+    new = table.model_copy(update={"dialects": {dialect: tuned}})
+    write_atomic(path, tuning.table_bytes(new))
+    console.print(f"tune: {path}")
 
 
 def report(places: Places, to: Path | None) -> None:

@@ -29,12 +29,17 @@ MAX_CONTOURS_BYTES = 64 * 1024
 FORMAT = "yaohe-contours/1"
 MIN_LEVEL, MAX_LEVEL = 5, 60
 """Levels in tenths: half a step beyond the 1-5 scale, and one above it."""
+MAX_CENTS = 2400
+"""How far a voice's line may lie from 200 Hz, or a step, fall or drop reach."""
 MIN_PACE, MAX_PACE = 500, 3000
 """How much shorter a syllable may be made, in thousandths of its own speed."""
 
 ToneName = Annotated[str, StringConstraints(pattern=r"\A[1-6]\z")]
 Level = Annotated[int, Field(ge=MIN_LEVEL, le=MAX_LEVEL)]
 Levels = Annotated[list[Level], Field(min_length=3, max_length=3)]
+Cents = Annotated[int, Field(ge=-MAX_CENTS, le=MAX_CENTS)]
+Step = Annotated[int, Field(ge=0, le=MAX_CENTS)]
+Share = Annotated[int, Field(ge=0, le=1000)]
 Pace = Annotated[int, Field(ge=MIN_PACE, le=MAX_PACE)]
 
 _KINDS = (ONSETS, GLIDES, VOWELS + SYLLABIC, CODAS)
@@ -61,6 +66,25 @@ class Tone(Part):
     after: Annotated[dict[ToneName, Levels], Field(default_factory=dict)]
 
 
+class Scale(Part):
+    """The line on which one voice sings levels, and how firmly it is held to it.
+
+    Attributes:
+        middle: Level 3 at the start of an utterance, in cents over 200 Hz.
+        step: Cents from one level to the next.
+        fall: Cents by which the voice rises in a second of a phrase; below zero it
+            falls.
+        drop: The same from one phrase to the next.
+        hold: Share of the way to the line, in thousandths; 0 leaves the voice alone.
+    """
+
+    middle: Cents
+    step: Step
+    fall: Cents
+    drop: Cents
+    hold: Share
+
+
 class Dialect(Part):
     """How one dialect is spoken.
 
@@ -70,11 +94,14 @@ class Dialect(Part):
             instead.
         checked: Pace of syllables that end in -p, -t, -k, in thousandths; above 1000
             they are shorter.
+        scales: How each voice, by its logical name, sings the levels; a voice without
+            one sings them as its weights do.
     """
 
     tones: Annotated[dict[ToneName, Tone], Field(min_length=1)]
     segments: Annotated[dict[str, str], Field(max_length=64, default_factory=dict)]
     checked: Pace = 1000
+    scales: Annotated[dict[Name, Scale], Field(max_length=64, default_factory=dict)]
 
     @field_validator("segments")
     @classmethod

@@ -94,6 +94,8 @@ class State(Report):
         catalogue: Newest sequence number by scope.
         waiting: Events that wait to be sent.
         dropped: Events that were given up because too many waited.
+        lacking: Phrases that were announced and are not at hand.
+        lacking_why: Why, in a word; empty when there is none.
     """
 
     boot: Hex
@@ -108,6 +110,8 @@ class State(Report):
     )
     waiting: Counter = 0
     dropped: Counter = 0
+    lacking: Counter = 0
+    lacking_why: Short = ""
 
 
 class Event(Report):

@@ -59,11 +59,12 @@ class Speaker:
         self.base = base
         self.lexicon = pack.lexicon()
         table = pack.contours()
-        self._accents = {
-            name: Accent(name, table.dialects[name])
-            for name in (pack.manifest.dialects if table else ())
+        self._tables = (
+            {name: table.dialects[name] for name in pack.manifest.dialects}
             if table
-        }
+            else {}
+        )
+        self._accents = {name: Accent(name, t) for name, t in self._tables.items()}
         if pack.base is None:
             self.provider = provider or choose_provider(tuple(pack.manifest.weights))
             self._networks = self._load(threads)
@@ -218,7 +219,9 @@ class Speaker:
                 param="dialect",
             )
         check_speed(speed)
-        return Style(chosen.speaker, dialect, speed, pitch, volume)
+        table = self._tables.get(dialect)
+        scale = table.scales.get(voice) if table else None
+        return Style(chosen.speaker, dialect, speed, pitch, volume, scale)
 
 
 def _require_base(pack: Pack, base: Speaker | None) -> Speaker:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import YaoheError
+from common.protocol.contours import Scale
 from common.text.symbols import (
     BOS,
     BREAK,
@@ -30,6 +31,7 @@ from common.text.symbols import (
     tone_inputs,
 )
 from common.voice import source, stretch
+from common.voice.hold import hold
 from common.voice.sentences import sentences_of
 
 Floats = NDArray[np.float32]
@@ -89,6 +91,7 @@ class Style:
         speed: 1.0 is the voice's own.
         pitch: Shift in semitones.
         volume: Gain in decibels.
+        scale: The line to which the contours are held; None leaves them to the weights.
     """
 
     speaker: int
@@ -96,6 +99,7 @@ class Style:
     speed: float = 1.0
     pitch: float = 0.0
     volume: float = 0.0
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -277,11 +281,14 @@ def plan_with(
     octaves, voicing = networks.prosody.run(
         {"hidden": spread[None], "positions": positions[None]}
     )
+    voiced = (voicing[0] > 0).astype(np.float32)
+    tune = octaves[0]
+    if style.scale is not None:
+        tune = hold(symbols, style.dialect, counts, tune, voiced, style.scale)
     cents = np.array([symbol.pitch for symbol in symbols], np.float32)[index]
-    shifted = octaves[0] + np.float32(style.pitch / 12) + cents / np.float32(1200)
+    shifted = tune + np.float32(style.pitch / 12) + cents / np.float32(1200)
     low, high = (np.log2(limit / PITCH_REFERENCE_HZ) for limit in PITCH_LIMITS_HZ)
     shifted = np.clip(shifted, np.float32(low), np.float32(high))
-    voiced = (voicing[0] > 0).astype(np.float32)
     pitch = np.stack([shifted * voiced, voiced], -1)
     places = None
     if ends is not None:

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from common.text.contours import contour
 from distill.evaluate.syllables import POINTS, Floats, Spoken
 
+MIDDLE = 3.0
+"""The middle of the scale."""
 FARTHEST = 14.0
 """Semitones from a voice's median beyond which the tracker was an octave off."""
 
@@ -37,16 +39,20 @@ class Heard:
         dialect: Whose tones.
         syllables: The syllables.
         levels: ``[syllables, 3]``, declination taken away.
+        middle: Level 3 at the start of a sentence, in semitones over 100 Hz.
         step: Semitones in a level.
-        fall: Semitones that the voice falls in a second of a phrase.
+        fall: Semitones by which the voice rises in a second of a phrase.
+        drop: The same from one phrase to the next.
         unjudged: Syllables with too little voice, or an octave off.
     """
 
     dialect: str
     syllables: Sequence[Spoken]
     levels: Floats
+    middle: float
     step: float
     fall: float
+    drop: float
     unjudged: int
 
     @property
@@ -85,8 +91,10 @@ def heard(said: Sequence[Spoken], dialect: str) -> Heard:
         dialect=dialect,
         syllables=kept,
         levels=levels.reshape(-1, len(POINTS)),
+        middle=float(offset + MIDDLE * step),
         step=float(step),
         fall=float(fall),
+        drop=float(drop),
         unjudged=len(said) - len(kept),
     )
 

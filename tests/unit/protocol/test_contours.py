@@ -10,6 +10,7 @@ import pytest
 from common.errors import YaoheError
 from common.protocol.contours import MAX_CONTOURS_BYTES, parse_contours
 
+SCALE = {"middle": 250, "step": 180, "fall": -120, "drop": -70, "hold": 600}
 TABLE: dict[str, Any] = {
     "format": "yaohe-contours/1",
     "dialects": {
@@ -20,6 +21,7 @@ TABLE: dict[str, Any] = {
             },
             "segments": {"ɲ": "n"},
             "checked": 1200,
+            "scales": {"woman": SCALE},
         }
     },
 }
@@ -42,6 +44,8 @@ def test_a_table_is_understood_and_what_is_unknown_is_passed_over() -> None:
     assert chengdu.tones["1"].first is None
     assert chengdu.tones["5"].after == {"1": [30, 26, 22]}
     assert (chengdu.segments, chengdu.checked) == ({"ɲ": "n"}, 1200)
+    assert chengdu.scales["woman"].model_dump() == SCALE
+    assert not parse_contours(changed(scales={})).dialects["sc"].scales
 
 
 def test_another_major_format_is_refused() -> None:
@@ -63,6 +67,11 @@ def test_another_major_format_is_refused() -> None:
         ({"segments": {"-k": "k"}}, "cannot stand where"),
         ({"segments": {"<word>": "n"}}, "is no segment"),
         ({"segments": {"ɲ": "AA"}}, "is no segment"),
+        ({"scales": {"woman": SCALE | {"middle": 2401}}}, "woman.middle: .* to 2400"),
+        ({"scales": {"woman": SCALE | {"step": -1}}}, "greater than or equal to 0"),
+        ({"scales": {"woman": SCALE | {"hold": 1001}}}, "less than or equal to 1000"),
+        ({"scales": {"woman": {"hold": 500}}}, "required"),
+        ({"scales": {"../x": SCALE}}, "pattern"),
         ({"checked": 100}, "greater than or equal to 500"),
     ],
 )
