@@ -59,6 +59,8 @@ class BoxRow:
         tiers: Utterances by tier.
         waiting: Events that wait on it, as it last said.
         dropped: Events that it gave up because too many waited.
+        lacking: Announced phrases that it had not, as it last said.
+        lacking_why: Why, in a word, such as ``disk``; ``coming`` passes by itself.
         doubled: When two machines last used this name, seconds since 1970; None if
             that was not seen within a day.
     """
@@ -78,6 +80,8 @@ class BoxRow:
     tiers: Mapping[str, int]
     waiting: int
     dropped: int
+    lacking: int
+    lacking_why: str
     doubled: int | None
 
 
@@ -368,6 +372,8 @@ def _box_row(row: sqlite3.Row, tiers: Mapping[str, int], since: int) -> BoxRow:
         tiers=dict(tiers),
         waiting=state.get("waiting", 0),
         dropped=state.get("dropped", 0),
+        lacking=state.get("lacking", 0),
+        lacking_why=state.get("lacking_why", ""),
         doubled=doubled if doubled is not None and doubled >= since else None,
     )
 

@@ -16,16 +16,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import ValidationError
 
-from common.errors import YaoheError
+from common.errors import YaoheError, quoted
 from common.protocol.synthesis import DEFAULT_DIALECT, DEFAULT_VOICE
 from common.settings import settings_error
 
 if TYPE_CHECKING:
+    from cloud.fleet.boxes import BoxRow
     from cloud.fleet.office import Office
     from cloud.fleet.rendering import Wish, Wishes
 
 WAIT_S = 60
 LOOK_S = 0.2
+LACKS = {
+    "disk": "its disk is nearly full",
+    "cache": "its cache is full",
+    "closed": "its cache cannot be used",
+    "refused": "what came cannot be kept",
+}
+"""Why a box lacks phrases for good, by the word that it sends."""
 
 boxes = typer.Typer(help="The boxes of the chain.", no_args_is_help=True)
 phrases = typer.Typer(help="Phrases that every shop has.", no_args_is_help=True)
@@ -101,6 +109,7 @@ def list_boxes(
             tiers,
             "CLOCK WRONG" if row.clock_suspect else "",
             f"{row.dropped} REPORTS GIVEN UP" if row.dropped else "",
+            _lack(row),
             "TWO MACHINES USE THIS NAME: enrol one anew" if row.doubled else "",
         ]
         typer.echo("  ".join(fact for fact in facts if fact.strip()))
@@ -218,6 +227,17 @@ def _settled(wishes: Wishes, number: int, wait_s: int) -> Wish:
         if wish.state != "waiting" or time.monotonic() >= deadline:
             return wish
         time.sleep(LOOK_S)
+
+
+def _lack(row: BoxRow) -> str:
+    """What a box lacks of what was announced; empty where it has all."""
+    if not row.lacking:
+        return ""
+    if row.lacking_why == "coming":
+        return f"{row.lacking} phrases are coming"
+    # A later box may know reasons that nobody here does.
+    why = LACKS.get(row.lacking_why, quoted(row.lacking_why))
+    return f"{row.lacking} PHRASES LACKING: {why}"
 
 
 def _when(seconds: int) -> str:

@@ -10,6 +10,7 @@ from common.mqtt import Farewell
 from common.protocol import reports, topics
 from common.protocol.reports import Birth, State
 from common.version import VERSION
+from edge.sync.state import Lack
 
 BOOT_BYTES = 8
 
@@ -54,6 +55,7 @@ class Herald:
         phrases: int,
         catalogue: Mapping[str, int],
         events: tuple[int, int],
+        lack: Lack,
     ) -> tuple[str, bytes]:
         """The message about its health.
 
@@ -64,6 +66,7 @@ class Herald:
             phrases: Phrases of the catalogue at hand.
             catalogue: Newest change by scope.
             events: Events that wait, and events that were given up.
+            lack: Phrases that are not at hand.
 
         Returns:
             Topic and content.
@@ -78,5 +81,7 @@ class Herald:
             catalogue=dict(catalogue),
             waiting=waiting,
             dropped=dropped,
+            lacking=lack.phrases,
+            lacking_why=lack.why,
         )
         return str(topics.State(self._chain, self._box)), reports.encode(state)

@@ -339,6 +339,7 @@ class Sync:
     async def _report_state(self) -> None:
         if not self._link.is_up:
             return
+        lack = self._desk.lack
         topic, content = self._herald.state(
             at_s=self.now(),
             is_clock_suspect=self._trust.is_clock_suspect,
@@ -346,14 +347,15 @@ class Sync:
             phrases=len(self._book.held()),
             catalogue=self._desk.numbers,
             events=self._book.events.count_waiting(),
+            lack=lack,
         )
         await self._link.publish(topic, content, retain=True)
-        await self._report_lack()
+        await self._report_lack(lack)
 
-    async def _report_lack(self) -> None:
+    async def _report_lack(self, lack: Lack) -> None:
         """Tell the cloud when phrases begin to lack for good, and when they do not."""
-        phrases, why = self._desk.lack
-        lack = Lack() if why == "coming" else Lack(phrases, why)
+        if lack.why == "coming":
+            lack = Lack()
         if lack.why != self._told_why:
             await self._outbox.add(LACK, lack._asdict())
             self._told_why = lack.why

@@ -26,6 +26,12 @@ def told(line: Line) -> list[dict[str, Any]]:
     return [json.loads(row["body"]) for row in rows]
 
 
+def listed(line: Line) -> tuple[int, int, str]:
+    """Phrases of the box in the cloud's list: at hand, lacking, and why."""
+    (row,) = line.office.boxes.list()
+    return row.phrases, row.lacking, row.lacking_why
+
+
 def knows_all(box: Box, line: Line) -> bool:
     assert box.sync is not None
     head = line.office.catalogue.published("all").head
@@ -60,7 +66,7 @@ async def test_a_box_without_room_on_its_disk_says_what_it_lacks_and_catches_up(
     assert (state.is_current, state.lacking_why) == (False, "disk")
     await until(lambda: told(line) != [], "the cloud is not told")
     assert [one["why"] for one in told(line)] == ["disk"]
-    assert line.office.boxes.list()[0].phrases == 1
+    await until(lambda: listed(line) == (1, 2, "disk"), "the list is behind")
     named = {row.sha256 for row in line.office.catalogue.phrases()}
     assert not named & set(fetched), "nothing is fetched that cannot be kept"
 
@@ -70,6 +76,7 @@ async def test_a_box_without_room_on_its_disk_says_what_it_lacks_and_catches_up(
     assert (sync.state().lacking, sync.state().lacking_why) == (0, "")
     await until(lambda: [one["why"] for one in told(line)] == ["disk", ""])
     assert told(line)[-1] == {"phrases": 0, "why": ""}
+    await until(lambda: listed(line) == (3, 0, ""), "the list is behind")
 
 
 async def test_a_disk_that_takes_nothing_is_left_alone_for_a_while(
