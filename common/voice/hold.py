@@ -71,11 +71,11 @@ def hold(
         lacking: list[float] = []
         for syllable in phrase:
             first, last = int(starts[syllable.begin]), int(ends[syllable.end - 1])
-            run = _longest(voiced[first:last])
             said = symbols[syllable.begin]
-            if not said.has_tone or len(run) < LEAST_VOICED:
+            left, right = longest_voiced(voiced[first:last])
+            if not said.has_tone or right - left < LEAST_VOICED:
                 continue
-            at = first + run[0] + np.array(KNOTS) * (len(run) - 1)
+            at = first + left + np.array(KNOTS) * (right - left - 1)
             into_s = ((first + last) / 2 - begin) * HOP / SAMPLE_RATE
             beyond = said.end + ONWARD * (said.end - said.middle)
             shape = np.array((said.start, said.middle, said.end, beyond))
@@ -93,11 +93,19 @@ def hold(
     return (octaves + scale.hold / 1000 * smooth).astype(np.float32)
 
 
-def _longest(voiced: Floats) -> NDArray[np.int64]:
-    """Indices of the longest run of voiced frames."""
-    edges = np.flatnonzero(np.diff(np.pad((voiced > 0).astype(int), 1)))
+def longest_voiced(values: NDArray[np.floating]) -> tuple[int, int]:
+    """Find the longest voiced part of a syllable.
+
+    Args:
+        values: Pitch in Hertz or voicing, above 0 where there is voice.
+
+    Returns:
+        Its first place and one past its last; the first such part, empty where nothing
+        is voiced.
+    """
+    edges = np.flatnonzero(np.diff(np.pad((values > 0).astype(int), 1)))
     runs = edges.reshape(-1, 2)
     if not len(runs):
-        return np.zeros(0, np.int64)
+        return 0, 0
     begin, end = runs[int(np.argmax(runs[:, 1] - runs[:, 0]))]
-    return np.arange(begin, end)
+    return int(begin), int(end)

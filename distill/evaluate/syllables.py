@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from common.audio.pcm import SAMPLE_RATE
 from common.text.symbols import Symbol
 from common.voice.accent import phrases_of
+from common.voice.hold import longest_voiced
 
 Floats = NDArray[np.float64]
 
@@ -101,11 +102,7 @@ def _points(curve: Floats, first: int, last: int) -> Floats:
     """Semitones at three places of the longest voiced part between two samples."""
     step = SAMPLE_RATE // PITCH_PER_SECOND
     part = curve[-(-first // step) : -(-last // step)]
-    edges = np.flatnonzero(np.diff(np.pad((part > 0).astype(int), 1)))
-    runs = edges.reshape(-1, 2)
-    if not len(runs):
-        return np.zeros(0)
-    begin, end = runs[int(np.argmax(runs[:, 1] - runs[:, 0]))]
+    begin, end = longest_voiced(part)
     if end - begin < LEAST_VOICED:
         return np.zeros(0)
     tones = 12 * np.log2(part[begin:end] / 100)

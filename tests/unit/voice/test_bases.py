@@ -118,6 +118,36 @@ def test_the_table_decides_how_the_same_symbols_sound(
     assert np.array_equal(sound(starter, "zh"), sound(alone, "zh"))
 
 
+@pytest.mark.parametrize("dialect", ["sc", "gd"])
+def test_a_pack_holds_its_own_voice_to_its_line(
+    bases: Bases, tmp_path: Path, dialect: str
+) -> None:
+    (shipped,) = [d for d in dialect_directories() if d.name == dialect]
+
+    def held(hold: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+        values = json.loads((shipped / "contours.json").read_text("utf-8"))
+        values["dialects"][dialect]["scales"]["woman"]["hold"] = hold
+        table = json.dumps(values).encode()
+        folder = edited(
+            shipped,
+            tmp_path / str(hold),
+            lambda m: m["files"].update(
+                {
+                    "contours.json": {
+                        "sha256": hashlib.sha256(table).hexdigest(),
+                        "size": len(table),
+                    }
+                }
+            ),
+        )
+        (folder / "contours.json").write_bytes(table)
+        return sound(bases.speaker(pack(folder)), dialect)
+
+    as_shipped = sound(bases.speaker(pack(shipped)), dialect)
+    assert np.array_equal(held(700), as_shipped)
+    assert not np.array_equal(held(0), as_shipped)
+
+
 def test_places_of_clauses_are_those_of_the_sound(bases: Bases) -> None:
     speaker = bases.speaker(pack(starter_directory().parent / "dialects" / "gd"))
     symbols = read("十月十日，八折。", "gd").symbols

@@ -88,7 +88,7 @@ def test_breaks_of_no_length_are_no_trouble() -> None:
     assert hold(SYMBOLS, "sc", counts, empty, empty, LINE).size == 0
 
 
-def test_a_voice_is_held_by_its_pack_and_mandarin_is_left_alone() -> None:
+def test_timing_and_silence_stay() -> None:
     woman = Speaker(load_pack(starter_directory(), trusted=True), provider="cpu")
     style = Style(0, "sc")
     free = plan(woman.networks, SYMBOLS, style)
